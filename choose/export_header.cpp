@@ -107,7 +107,7 @@ std::string recipe_row(const LaunchRecipe& recipe) {
   values.add("tail_ctas_per_sm", recipe.tail_ctas_per_sm).add(recipe.layout);
   values.add("alignment", recipe.alignment).add("multiple_m", recipe.multiple_m);
   values.add("multiple_n", recipe.multiple_n).add("multiple_k", recipe.multiple_k).line();
-  values.add(recipe.type_ab).add(recipe.type_cd);
+  values.add(recipe.type_a).add(recipe.type_b).add(recipe.type_cd);
   if (recipe.alignment_a > 0) {  // the last members, where a recipe has others without them
     values.add("repack", literal(false));
     values.add(recipe.alignment_a).add(recipe.alignment_b).add(recipe.alignment_cd);
@@ -184,7 +184,7 @@ std::string problem_row(const Problem& problem) {
   Values values("");
   values.add(problem.M).add(problem.N).add(problem.K).add("alignment", alignment_class(problem));
   values.add(problem.layout).add("batch", problem.batch);
-  values.add(problem.signature.a).add(problem.signature.d);
+  values.add(problem.signature.a).add(problem.signature.b).add(problem.signature.d);
   if (differing_alignments(problem) != 0) {
     const auto [a, b, cd] = alignments(problem);
     values.add(a).add(b).add(cd);

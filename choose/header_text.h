@@ -14,14 +14,15 @@ inline constexpr std::string_view kHeaderBegin =
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
 // C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of each
-// operand equally far apart; row-major, sums in fp32. A and B have one element type, and so have C
-// and D; f32 unless a Problem says otherwise. Of other types than f32 the header has kernels only
-// where one was tuned. Units: sizes, tiles and alignments in elements; _bytes in bytes; _us in
-// microseconds of a launch. Alignment is the largest of 1, 2, 4 and, where A and B are of 16 bits, 8
-// elements that divides every leading dimension, every base address and, in a batch, every stride of
-// A, B and C: alignment_class() below. (32-bit matrices that 4 elements divide count as divided by
-// 8.) Where these are aligned differently, a Problem that knows it, as aligned_by() makes it, also
-// finds the kernels with wider accesses to some of them (VECS in a config).
+// operand equally far apart; row-major, sums in fp32. C and D have one element type, and A and B
+// have one, or one of f32 and one of 16 bits; f32 unless a Problem says otherwise. Of other types
+// than f32 the header has kernels only where one was tuned. Units: sizes, tiles and alignments in
+// elements; _bytes in bytes; _us in microseconds of a launch. Alignment is the largest of 1, 2, 4
+// and, where A and B are of 16 bits, 8 elements that divides every leading dimension, every base
+// address and, in a batch, every stride of A, B and C: alignment_class() below. (Matrices aligned to
+// 16 bytes count as divided by all of these.) Where these are aligned differently, a Problem that
+// knows it, as aligned_by() makes it, also finds the kernels with wider accesses to some of them
+// (VECS in a config).
 //
 //   using namespace gemm_tune_@ARCH@;
 //   constexpr Problem problem = aligned_by({1024, 1000, 77}, /*lda=*/80, /*ldb=*/1000, /*ldc=*/1000);
@@ -146,7 +147,7 @@ constexpr int first_legal(const int* variants, int count, const Problem& problem
 constexpr bool is_problem(const Problem& p) {
   const auto is_alignment = [&](int elements) {
     return elements == 1 || elements == 2 || elements == 4 ||
-           (elements == 8 && p.type_ab != ElementType::f32);
+           (elements == 8 && p.type_a != ElementType::f32 && p.type_b != ElementType::f32);
   };
   const auto is_of_operand = [&](int elements) {
     return elements == 0 || (is_alignment(elements) && elements >= p.alignment);

@@ -77,23 +77,24 @@ inline BatchKind batch_kind_of(gt_batch_kind value) {
   return value == GT_STRIDED ? BatchKind::strided : BatchKind::pointers;
 }
 
-inline Accuracy accuracy_of(gt_accuracy value, ElementType a) {
-  if (value == GT_ACCURACY_OF_TYPES) return accuracy_of(a);
+inline Accuracy accuracy_of(gt_accuracy value, ElementType a, ElementType b) {
+  if (value == GT_ACCURACY_OF_TYPES) return accuracy_of(a, b);
   if (value < GT_ACCURACY_OF_TYPES || value > GT_ACCURACY_SUMS_S32) {
     refuse_value("call.accuracy", value, "a gt_accuracy");
   }
   const auto accuracy = static_cast<Accuracy>(value);
-  if (has_class(a, accuracy)) return accuracy;
+  if (has_class(a, b, accuracy)) return accuracy;
   throw UsageError("call.accuracy is " + std::string(to_string(accuracy)) +
-                   ", which is no class of " + std::string(to_string(a)) + " operands");
+                   ", which is no class of " + std::string(to_string(a)) +
+                   (a == b ? "" : " and " + std::string(to_string(b))) + " operands");
 }
 
 // Families say which of these have kernels: is_served().
 inline Signature signature_of(const gt_gemm_call& asked) {
   const ElementType a = element_type_of("call.type_a", asked.type_a);
-  return {a, element_type_of("call.type_b", asked.type_b),
-          element_type_of("call.type_c", asked.type_c),
-          element_type_of("call.type_d", asked.type_d), accuracy_of(asked.accuracy, a)};
+  const ElementType b = element_type_of("call.type_b", asked.type_b);
+  return {a, b, element_type_of("call.type_c", asked.type_c),
+          element_type_of("call.type_d", asked.type_d), accuracy_of(asked.accuracy, a, b)};
 }
 
 // A version of the library has one size of a struct that begins with its size. A later version will

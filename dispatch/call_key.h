@@ -105,8 +105,8 @@ static_assert(kMatrixTypes <= kPlainTypes.size() && std::size(kTypeTable) >= kPl
 // if that finds the call valid. If it does not, either nothing or a key that no valid call has.
 // Nothing also for an epilogue, for a batch whose matrices of D do not lie one behind the other,
 // for pointers and for values that the interface does not have. device: another number for each
-// order of storage, since A's type of the call as it was asked says which accuracy classes it may
-// name. Few instructions: every gt_lookup computes one.
+// order of storage, since recipes of column-major calls have A and B exchanged. Few instructions:
+// every gt_lookup computes one.
 [[gnu::always_inline]] inline std::optional<CallKey> plain_key(const gt_gemm_call& call,
                                                                int device) {
   const auto bits = [](auto value) { return static_cast<std::uint64_t>(value); };
@@ -169,7 +169,8 @@ static_assert(kMatrixTypes <= kPlainTypes.size() && std::size(kTypeTable) >= kPl
   const bool reads_c = call.beta != 0 && call.C != call.D;
   const auto type = [](gt_type value) { return static_cast<ElementType>(value); };
   const Accuracy accuracy = call.accuracy == GT_ACCURACY_OF_TYPES
-                                ? kPlainTypes[bits(call.type_a)].accuracy
+                                ? std::min(kPlainTypes[bits(call.type_a)].accuracy,
+                                           kPlainTypes[bits(call.type_b)].accuracy)
                                 : static_cast<Accuracy>(call.accuracy);
   return CallKey(
       M, N, call.K, call.batch,

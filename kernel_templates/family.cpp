@@ -19,33 +19,32 @@ bool KernelFamily::has_class_of(const Signature& signature) const {
     const std::vector<int>& classes = params[*class_param].values;
     return std::count(classes.begin(), classes.end(), static_cast<int>(signature.accuracy)) > 0;
   }
-  const bool has_own_class = accuracy && has_class(signature.a, *accuracy);
-  return signature.accuracy == (has_own_class ? *accuracy : accuracy_of(signature.a));
+  const bool has_own_class = accuracy && has_class(signature.a, signature.b, *accuracy);
+  return signature.accuracy == (has_own_class ? *accuracy : accuracy_of(signature.a, signature.b));
 }
 
 bool KernelFamily::supports(const Signature& signature) const {
-  if (signature.b != signature.a || signature.c != signature.d || !has_class_of(signature)) {
-    return false;
-  }
-  bool has_ab = signature.a == kSumType, has_cd = signature.d == kSumType;
+  if (signature.c != signature.d || !has_class_of(signature)) return false;
+  bool has_a = signature.a == kSumType, has_b = signature.b == kSumType;
+  bool has_cd = signature.d == kSumType;
   std::vector<int> values(params.size(), 1);
   std::vector<bool> is_type(params.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
     const ParamSpec& param = params[i];
-    if (param.role == Role::accuracy) {
-      is_type[i] = true;
-      values[i] = static_cast<int>(signature.accuracy);
-    }
-    if (param.role != Role::type_ab && param.role != Role::type_cd) continue;
+    if (!is_of_signature(param.role)) continue;
     is_type[i] = true;
-    values[i] = static_cast<int>(param.role == Role::type_ab ? signature.a : signature.d);
+    values[i] = value_of(Specialisation{.signature = signature}, param.role).value();
     const bool has = std::count(param.values.begin(), param.values.end(), values[i]) > 0;
-    (param.role == Role::type_ab ? has_ab : has_cd) = has;
+    if (param.role == Role::type_ab) has_a = has_b = has && signature.a == signature.b;
+    if (param.role == Role::type_a) has_a = has;
+    if (param.role == Role::type_b) has_b = has;
+    if (param.role == Role::type_cd) has_cd = has;
   }
   const auto is_of_types = [&](const FamilyRule& rule) {
     return std::all_of(rule.reads.begin(), rule.reads.end(), [&](auto i) { return is_type[i]; });
   };
-  return has_ab && has_cd && std::none_of(rules.begin(), rules.end(), [&](const FamilyRule& rule) {
+  return has_a && has_b && has_cd &&
+         std::none_of(rules.begin(), rules.end(), [&](const FamilyRule& rule) {
            return is_of_types(rule) && rule.broken(values);
          });
 }
@@ -103,7 +102,8 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.cluster_blocks = traits.cluster_ctas;
   recipe.tail_ctas_per_sm = traits.tail_ctas_per_sm;
   recipe.layout = layout_of(traits.transposed_a, traits.transposed_b);
-  recipe.type_ab = traits.signature.a;
+  recipe.type_a = traits.signature.a;
+  recipe.type_b = traits.signature.b;
   recipe.type_cd = traits.signature.d;
   recipe.alignment = traits.vec;
   if (traits.vecs != 0) {

@@ -84,7 +84,7 @@ struct KernelFamily {
   // Accesses narrower than the alignment allows are never better.
   bool is_fastest_at_widest_vec = false;
   // The accuracy class of the family's products of operands that have it; of others, and where
-  // there is none, that of A's type, accuracy_of(). Not read where a parameter has the role
+  // there is none, that of their types, accuracy_of(). Not read where a parameter has the role
   // accuracy.
   std::optional<Accuracy> accuracy;
   // The first reason why the values cannot be compiled, or nothing; reject() of params.cuh.
@@ -122,10 +122,10 @@ struct KernelFamily {
     return (is_users() ? "" : "kernel_templates/") + name + "/kernel.cuh";
   }
 
-  // Whether the family has kernels of this signature: among the values of its parameters of the
-  // roles type_ab and type_cd are its types, and no rule forbids them and the class together. A
-  // family without these parameters has f32 only. Of each type's accuracy classes it has one, or
-  // those among the values of its parameter of the role accuracy.
+  // Whether the family has kernels of this signature: among the values of its parameters whose role
+  // is a type are its types, and no rule forbids them and the class together. A family without
+  // these parameters has f32 only. Of the types' accuracy classes it has one, or those among the
+  // values of its parameter of the role accuracy.
   bool supports(const Signature& signature) const;
 
   bool has_class_of(const Signature& signature) const;
@@ -209,6 +209,15 @@ ParamDecl<Params> transposed_a_param(const char* name, int Params::*member) {
 template <class Params>
 ParamDecl<Params> transposed_b_param(const char* name, int Params::*member) {
   return {name, member, {0, 1}, "1: B is stored [N,K]", Role::transposed_b};
+}
+// Of families whose kernels widen operands of 16 bits to f32.
+template <class Params>
+ParamDecl<Params> type_a_param(const char* name, int Params::*member) {
+  return {name, member, {0, 1, 2}, "type of A: 0 for f32, 1 for f16, 2 for bf16", Role::type_a, 0};
+}
+template <class Params>
+ParamDecl<Params> type_b_param(const char* name, int Params::*member) {
+  return {name, member, {0, 1, 2}, "type of B: 0 for f32, 1 for f16, 2 for bf16", Role::type_b, 0};
 }
 template <class Params>
 ParamDecl<Params> vector_width_param(const char* name, int Params::*member,

@@ -65,6 +65,20 @@ constexpr const char* kBadCluster = "a cluster is the 2 to 8 CTAs of SPLIT_K";
 // A pre-pass copies matrices whose addresses the host knows.
 constexpr const char* kNoPointersToCopy = "operands of a batch of pointers are not copied before";
 
+// Of families whose kernels may have an operand of 16 bits beside one of f32, which they widen.
+constexpr bool is_widened_type(int type) { return type >= 0 && type <= 2; }
+constexpr const char* kBadWidenedType = "TYPE_A and TYPE_B must be 0, 1 or 2";
+template <class Params>
+constexpr Rule<Params> at_most_one_widened() {
+  return {"one of A and B is of f32", "TYPE_A TYPE_B",
+          [](const Params& p) { return p.TYPE_A != 0 && p.TYPE_B != 0; }};
+}
+template <class Params>
+constexpr Rule<Params> mixed_are_not_copied() {
+  return {"operands of two types are not copied before", "REPACK TYPE_A TYPE_B",
+          [](const Params& p) { return p.REPACK != 0 && p.TYPE_A != p.TYPE_B; }};
+}
+
 // Of families whose warps compute WM x WN.
 constexpr const char* kUndividedByWarps = "warp tile does not divide CTA tile";
 template <class Params>

@@ -38,9 +38,10 @@ const std::string& type_help() {
       for (int d = 0; d < kMatrixTypes; ++d) is_operand |= has(type, static_cast<ElementType>(d));
       (has(type, type) ? whole : is_operand ? operands : others).push_back(to_string(type));
     }
-    std::string text =
-        fmt::format("Element type: {}; or those of A, B, C and D, as in bf16/bf16/f32/f32",
-                    fmt::join(whole, ", "));
+    std::string text = fmt::format(
+        "Element type: {}; or those of A, B, C and D, as in bf16/bf16/f32/f32 or "
+        "f32/bf16/f32/f32",
+        fmt::join(whole, ", "));
     if (!operands.empty()) text += fmt::format(", A and B also of {}", fmt::join(operands, ", "));
     if (!others.empty()) {
       text += fmt::format(" (by a family of yours also {})", fmt::join(others, ", "));

@@ -111,12 +111,12 @@ void add_logged(const LoggedCall& call, CallCounts& counts) {
     return cublas_abi::element_type(call.value(name, cublas_abi::data_type(ElementType{})));
   };
   const auto a = type("Atype"), b = type("Btype"), d = type("Ctype");
-  if (!a || !b || !d || !is_served({*a, *b, *d, *d, accuracy_of(*a)})) {
+  if (!a || !b || !d || !is_served({*a, *b, *d, *d, accuracy_of(*a, *b)})) {
     return counts.leave_out(fmt::format("{} of {}, {} and {}", function, call.name("Atype"),
                                         call.name("Btype"), call.name("Ctype")));
   }
-  CublasProduct product{Signature{*a, *b, *d, *d, accuracy_of(*a)}, call.value("transa", 0) != 0,
-                        call.value("transb", 0) != 0};
+  CublasProduct product{Signature{*a, *b, *d, *d, accuracy_of(*a, *b)},
+                        call.value("transa", 0) != 0, call.value("transb", 0) != 0};
   product.m = call.value("m", 0);
   product.n = call.value("n", 0);
   product.k = call.value("k", 0);
@@ -165,7 +165,7 @@ void add_lt_line(const std::string& line, CallCounts& counts) {
   };
   const auto type_a = type_of(a), type_b = type_of(b), type_d = type_of(d);
   if (!type_a || !type_b || !type_d ||
-      !is_served({*type_a, *type_b, *type_d, *type_d, accuracy_of(*type_a)})) {
+      !is_served({*type_a, *type_b, *type_d, *type_d, accuracy_of(*type_a, *type_b)})) {
     return counts.leave_out(fmt::format("{} of {}, {} and {}", function, field(a, "type"),
                                         field(b, "type"), field(d, "type")));
   }
@@ -180,7 +180,7 @@ void add_lt_line(const std::string& line, CallCounts& counts) {
   if (!field(a, "order").empty() || !field(b, "order").empty() || !field(d, "order").empty()) {
     return counts.leave_out(function + " of matrices in another order");
   }
-  CublasProduct called{Signature{*type_a, *type_b, *type_d, *type_d, accuracy_of(*type_a)},
+  CublasProduct called{Signature{*type_a, *type_b, *type_d, *type_d, accuracy_of(*type_a, *type_b)},
                        field(product, "transa") == "OP_T", field(product, "transb") == "OP_T"};
   called.m = number_or(field(d, "rows"), 0);
   called.n = number_or(field(d, "cols"), 0);

@@ -40,8 +40,8 @@ std::optional<Signature> signature_called(const Json& line) {
     const auto type = [&](const char* name) {
       return parse_signature(line.at(name).get<std::string>()).a;
     };
-    const ElementType a = type("type_a"), d = type("type_c");
-    types = {a, type("type_b"), d, d, accuracy_of(a)};
+    const ElementType a = type("type_a"), b = type("type_b"), d = type("type_c");
+    types = {a, b, d, d, accuracy_of(a, b)};
   } catch (const UsageError&) {
     return std::nullopt;
   }

@@ -25,7 +25,7 @@ struct LaunchRecipe {
   Layout layout = Layout::nn;  // the only one that the kernel serves
   int alignment = 1;           // the least alignment that the kernel may serve
   int multiple_m = 1, multiple_n = 1, multiple_k = 1;  // M, N and K must be multiples of these
-  ElementType type_ab{};                               // the only types that the kernel serves
+  ElementType type_a{}, type_b{};                      // the only types that the kernel serves
   ElementType type_cd{};
   bool repack = false;  // a launch before copies A and B, where the kernel needs aligned rows or a
                         // multiple of K: repacked_operands()
@@ -165,13 +165,14 @@ struct RepackedOperands {
   long long end = 0;  // bytes from the workspace's begin, behind the last copy
 };
 
-// The copies of copied_operands(), behind counters and partial sums.
+// The copies of copied_operands(), behind counters and partial sums. Kernels that have some take A
+// and B of one type.
 constexpr RepackedOperands repacked_operands(const LaunchRecipe& recipe,
                                              const LaunchProblem& problem, int sm_count) {
   constexpr long long kCopyBytes = 256;  // at whose multiples copies begin
   const Copied copied = copied_operands(recipe, problem);
   RepackedOperands all{{}, {}, copied.k, sums_bytes(recipe, problem, sm_count)};
-  const long long element_bytes = bytes_of(problem.type_ab);
+  const long long element_bytes = bytes_of(problem.type_a);
   // edge: M or N; along_k: whether a row is K elements long.
   const auto add = [&](RepackedOperand& copy, long long edge, bool along_k) {
     if (all.end == 0) all.end = kWorkspaceCounterBytes;
@@ -227,7 +228,9 @@ enum class Refusal {
 };
 
 constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& problem) {
-  if (problem.type_ab != recipe.type_ab || problem.type_cd != recipe.type_cd) return Refusal::types;
+  const bool has_types = problem.type_a == recipe.type_a && problem.type_b == recipe.type_b &&
+                         problem.type_cd == recipe.type_cd;
+  if (!has_types) return Refusal::types;
   if (problem.layout != recipe.layout) return Refusal::layout;
   if (problem.batch_kind != recipe.batch_kind) return Refusal::batch_kind;
   if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;

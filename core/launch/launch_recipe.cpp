@@ -29,9 +29,12 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
   switch (refusal(recipe, launch_problem(problem))) {
     case Refusal::none:
       return std::nullopt;
-    case Refusal::types:
-      return "the kernel is for " + to_string(signature_of(recipe.type_ab, recipe.type_cd)) +
-             "; the problem has " + to_string(problem.signature);
+    case Refusal::types: {
+      const Signature types{recipe.type_a, recipe.type_b, recipe.type_cd, recipe.type_cd,
+                            accuracy_of(recipe.type_a, recipe.type_b)};
+      return "the kernel is for " + to_string(types) + "; the problem has " +
+             to_string(problem.signature);
+    }
     case Refusal::layout:
       return "the kernel is for layout " + std::string(to_string(recipe.layout)) +
              "; the problem has " + std::string(to_string(problem.layout));

@@ -27,8 +27,8 @@ struct LaunchProblem {
   int alignment = 1;  // elements (1, 2, 4 or 8) that divide leading dimensions, addresses, strides;
                       // of pointers on the device, which nobody knows, leading dimensions only
   Layout layout = Layout::nn;
-  long long batch = 1;    // products of one launch
-  ElementType type_ab{};  // of A and B
+  long long batch = 1;  // products of one launch
+  ElementType type_a{}, type_b{};
   ElementType type_cd{};  // of C and D
   // The alignments of A, of B, and of C and D, none below `alignment`; 0 where it is all that is
   // known of an operand. Kernels with wider accesses to some operands serve only where these are
@@ -43,14 +43,18 @@ constexpr int alignment_class(long long lda, long long ldb, long long ldc) {
   return bits % 4 == 0 ? 4 : bits % 2 == 0 ? 2 : 1;
 }
 
-// The same for these element types of A and B, and of C and D. Where a row of C of 32-bit elements
-// begins at a multiple of 16 bytes, its class does not limit that of 16-bit operands.
-constexpr int alignment_class(long long lda, long long ldb, long long ldc, ElementType type_ab,
-                              ElementType type_cd) {
-  if (type_ab == ElementType::f32) return alignment_class(lda, ldb, ldc);
-  const bool is_wide = type_cd == ElementType::f32 && ldc % 4 == 0;
-  const long long bits = lda | ldb | (is_wide ? 8 : ldc);
-  return bits % 8 == 0 ? 8 : alignment_class(bits, bits, bits);
+// The same for these element types of A, of B, and of C and D. No access has more elements than 16
+// bytes hold of the wider one of A and B; where a row begins at a multiple of 16 bytes, it does not
+// limit the class.
+constexpr int alignment_class(long long lda, long long ldb, long long ldc, ElementType type_a,
+                              ElementType type_b, ElementType type_cd) {
+  const int bytes_a = bytes_of(type_a), bytes_b = bytes_of(type_b);
+  const int most = 16 / (bytes_a > bytes_b ? bytes_a : bytes_b);
+  const auto limited = [](int elements, long long ld, int bytes) {
+    while (ld * bytes % 16 != 0 && ld % elements != 0) elements /= 2;
+    return elements;
+  };
+  return limited(limited(limited(most, lda, bytes_a), ldb, bytes_b), ldc, bytes_of(type_cd));
 }
 
 // The problem with the alignments that these leading dimensions have, for base addresses, and
@@ -58,7 +62,7 @@ constexpr int alignment_class(long long lda, long long ldb, long long ldc, Eleme
 constexpr LaunchProblem aligned_by(LaunchProblem problem, long long lda, long long ldb,
                                    long long ldc) {
   const auto of = [&](long long a, long long b, long long c) {
-    return alignment_class(a, b, c, problem.type_ab, problem.type_cd);
+    return alignment_class(a, b, c, problem.type_a, problem.type_b, problem.type_cd);
   };
   problem.alignment = of(lda, ldb, ldc);
   problem.alignment_a = of(lda, 0, 0);
@@ -91,7 +95,8 @@ constexpr Sameness sameness(const LaunchProblem& tuned, const LaunchProblem& ask
   const bool is_same = tuned.M == asked.M && tuned.N == asked.N && tuned.K == asked.K &&
                        tuned.alignment == asked.alignment && tuned.layout == asked.layout &&
                        tuned.batch == asked.batch && tuned.batch_kind == asked.batch_kind &&
-                       tuned.type_ab == asked.type_ab && tuned.type_cd == asked.type_cd;
+                       tuned.type_a == asked.type_a && tuned.type_b == asked.type_b &&
+                       tuned.type_cd == asked.type_cd;
   if (!is_same) return Sameness::none;
   const auto is_equal = [&](int a, int b) {
     return (a > 0 ? a : tuned.alignment) == (b > 0 ? b : asked.alignment);

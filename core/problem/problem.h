@@ -69,15 +69,14 @@ struct Alignments {
   int a, b, cd;
 };
 
-// An operand with the alignment of the widest access counts as aligned to as many elements as any
-// other operand.
+// No access has more elements than the widest one has of the wider of A and B, for which the
+// alignment of the widest access is enough, whatever an operand's type.
 constexpr Alignments alignments(const Problem& problem) {
   const Alignment& bytes = problem.alignment;
   const Signature& types = problem.signature;
-  const int narrowest =
-      std::min({bytes_of(types.a), bytes_of(types.b), bytes_of(types.c), bytes_of(types.d)});
+  const int most = kWidestAccessBytes / std::max(bytes_of(types.a), bytes_of(types.b));
   const auto elements = [&](int aligned, ElementType type) {
-    return aligned / (aligned == kWidestAccessBytes ? narrowest : bytes_of(type));
+    return aligned == kWidestAccessBytes ? most : std::min(aligned / bytes_of(type), most);
   };
   return {elements(bytes.a, types.a), elements(bytes.b, types.b),
           std::min(elements(bytes.c, types.c), elements(bytes.d, types.d))};

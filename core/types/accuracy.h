@@ -25,7 +25,7 @@ enum class Accuracy {
   sums_s32
 };
 
-// Of what types A and B are.
+// Of what types A and B are; of two types that which comes first.
 enum class OperandKind { f32, narrow_floating, whole };
 
 struct AccuracyInfo {

@@ -62,7 +62,7 @@ std::string to_string(const Signature& signature) {
       text += "/" + std::string(to_string(type));
     }
   }
-  if (signature.accuracy != accuracy_of(signature.a)) {
+  if (signature.accuracy != accuracy_of(signature.a, signature.b)) {
     text += "+" + std::string(to_string(signature.accuracy));
   }
   return text;
@@ -73,14 +73,15 @@ Signature parse_signature(std::string_view text) {
   const auto types = types_named(text.substr(0, plus));
   if (!types) throw not_a_type(text);
   const auto [a, b, c, d] = *types;
-  Signature signature{a, b, c, d, accuracy_of(a)};
+  Signature signature{a, b, c, d, accuracy_of(a, b)};
   if (plus == text.npos) return signature;
   const auto accuracy = accuracy_named(text.substr(plus + 1));
   if (!accuracy) throw not_a_type(text);
-  if (!has_class(a, *accuracy)) {
+  if (!has_class(a, b, *accuracy)) {
     throw UsageError("'" + excerpt(text) + "' is not a type: the class " +
                      std::string(to_string(*accuracy)) + " (" + info_of(*accuracy).meaning +
-                     ") is not one of " + std::string(to_string(a)) + " operands");
+                     ") is not one of " + std::string(to_string(a)) +
+                     (a == b ? "" : " and " + std::string(to_string(b))) + " operands");
   }
   signature.accuracy = *accuracy;
   return signature;

@@ -5,6 +5,7 @@
 // Values; any thread.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -59,9 +60,14 @@ constexpr OperandKind kind_of_operand(ElementType type) {
   return info_of(type).bits < 32 ? OperandKind::narrow_floating : OperandKind::f32;
 }
 
-// The class of products of A's type where none is asked for.
-constexpr Accuracy accuracy_of(ElementType a) {
-  switch (kind_of_operand(a)) {
+// Of two types: that of the wider range, f32 beside any other.
+constexpr OperandKind kind_of_operands(ElementType a, ElementType b) {
+  return std::min(kind_of_operand(a), kind_of_operand(b));
+}
+
+// The class of products of these types where none is asked for.
+constexpr Accuracy accuracy_of(ElementType a, ElementType b) {
+  switch (kind_of_operands(a, b)) {
     case OperandKind::narrow_floating:
       return Accuracy::sums_fp32;
     case OperandKind::whole:
@@ -72,9 +78,11 @@ constexpr Accuracy accuracy_of(ElementType a) {
   return Accuracy::fp32;
 }
 
-// Whether the class is one for operands of this type.
-constexpr bool has_class(ElementType a, Accuracy accuracy) {
-  return info_of(accuracy).operands == kind_of_operand(a);
+constexpr Accuracy accuracy_of(ElementType ab) { return accuracy_of(ab, ab); }
+
+// Whether the class is one for operands of these types.
+constexpr bool has_class(ElementType a, ElementType b, Accuracy accuracy) {
+  return info_of(accuracy).operands == kind_of_operands(a, b);
 }
 
 // The signature with one type for A and B and one for C and D; with one type for all matrices.
@@ -89,7 +97,7 @@ constexpr bool uses_tensor_cores(const Signature& signature) {
 }
 
 // "f32" if all matrices have one type, else the types of A, B, C and D: "bf16/bf16/f32/f32". With
-// an accuracy class other than accuracy_of(a) its name follows: "f32+tf32".
+// an accuracy class other than accuracy_of(a, b) its name follows: "f32+tf32".
 std::string to_string(const Signature& signature);
 
 // The inverse of to_string; a class may be named by an alias. Throws UsageError naming the text.

@@ -29,7 +29,7 @@ inline std::optional<ElementType> element_type(std::int64_t data_type) {
 // of those that such products have.
 constexpr bool is_sgemm(const Signature& types) {
   Signature in_fp32 = types;
-  in_fp32.accuracy = accuracy_of(types.a);
+  in_fp32.accuracy = accuracy_of(types.a, types.b);
   return in_fp32 == Signature();
 }
 

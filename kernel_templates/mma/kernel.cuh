@@ -323,8 +323,8 @@ __device__ inline const Operand* matrix_of_batch(const float* first, long long s
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP)) gemm(const KernelArgs all) {
   const KernelArgs args = arguments_of(all);
   if constexpr (kP.POINTERS != 0) {
-    if (!are_aligned<kP.AB, kP.CD, kWidths.a, kWidths.b, kVecD>(args)) {
-      return compute_elements<kP.AB, kP.CD, kP.TA != 0, kP.TB != 0>(args);
+    if (!are_aligned<kP.AB, kP.AB, kP.CD, kWidths.a, kWidths.b, kVecD>(args)) {
+      return compute_elements<kP.AB, kP.AB, kP.CD, kP.TA != 0, kP.TB != 0>(args);
     }
   }
   SharedMemory smem;

@@ -97,11 +97,12 @@ bool is_served(const Signature& signature) {
 std::optional<std::string> why_unserved(const Signature& signature) {
   if (is_served(signature)) return std::nullopt;
   Signature of_default_class = signature;
-  of_default_class.accuracy = accuracy_of(signature.a);
+  of_default_class.accuracy = accuracy_of(signature.a, signature.b);
   if (is_served(of_default_class)) {
     const AccuracyInfo& asked = info_of(signature.accuracy);
     return std::string("no kernel family has the accuracy class ") + asked.name + " (" +
-           asked.meaning + ") yet";
+           asked.meaning + ")" +
+           (signature.a == signature.b ? "" : " for " + to_string(of_default_class)) + " yet";
   }
   return "no kernel family has kernels of the types " + to_string(signature) + " yet";
 }

@@ -27,6 +27,8 @@ Traits traits(const Params& p) {
   t.predicated = p.PRED != 0;
   t.repack = p.REPACK != 0;
   t.batch_kind = static_cast<BatchKind>(p.POINTERS);
+  t.signature.a = static_cast<ElementType>(p.TYPE_A);
+  t.signature.b = static_cast<ElementType>(p.TYPE_B);
   t.kept_sixteenths = p.KEEP;
   t.barriers_per_tile_k = 2;
   const int rounds = 2 * p.BS / sum_rows(p);
@@ -43,7 +45,10 @@ Traits traits(const Params& p) {
   for (int lane = 0; lane < 32; ++lane) {
     words[static_cast<std::size_t>(lane)] = lane / lanes_l(p) * vec;
   }
-  const double stream_wavefronts = max_of(p.VEC, along_k ? lanes_l(p) : 1);
+  const bool widens_stream = streamed_type(p) != kTypeF32,
+             widens_staged = staged_type(p) != kTypeF32;
+  const int stream_bytes = p.VEC * type_bytes(streamed_type(p));
+  const double stream_wavefronts = max_of((stream_bytes + 3) / 4, along_k ? lanes_l(p) : 1);
   t.feed_instructions_per_k = (loads + pieces(p)) / step_k(p);
   t.feed_wavefronts_per_k =
       (loads * shared_load_wavefronts(words, vec) + pieces(p) * stream_wavefronts) / step_k(p);
@@ -57,7 +62,10 @@ Traits traits(const Params& p) {
   t.fill_instructions_per_tile_k = fill.instructions;
   t.fill_wavefronts_per_tile_k = fill.wavefronts;
   const double fill_loads = tile_loads(rows, cols, threads(p), fill_vec);
-  t.other_instructions_per_k = (2.0 * pieces(p) + 3.0 / p.UNROLL) / step_k(p) +
+  // An instruction for each element that is widened.
+  const double widened = (widens_stream ? 1.0 * p.TL * vec_k(p) / step_k(p) : 0) +
+                         (widens_staged ? 1.0 * p.BS / threads(p) : 0);
+  t.other_instructions_per_k = (2.0 * pieces(p) + 3.0 / p.UNROLL) / step_k(p) + widened +
                                overhead_per_k(slice_k(p), slice_k(p), fill_loads, t.predicated);
   // Fitted on sm_90 (CUDA 13.0): over 77 random configs the root mean square error is 17. What the
   // launch bounds cap does not spill.
@@ -101,7 +109,9 @@ KernelFamily family() {
         "1: the small operand's first loads come before the large one's",
         Role::tunable,
         0},
-       pointers_param("POINTERS", &Params::POINTERS)},
+       pointers_param("POINTERS", &Params::POINTERS),
+       type_a_param("TYPE_A", &Params::TYPE_A),
+       type_b_param("TYPE_B", &Params::TYPE_B)},
       rules().list, &reject, &traits);
   family.compile_seconds = 0.3;
   // Chosen as warp_tiled's.

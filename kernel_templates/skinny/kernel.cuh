@@ -18,6 +18,9 @@
 // next launch with the same operand would find nothing of it there: KEEP sixteenths of it are
 // loaded like any other data, so that they stay. STAGED_FIRST = 1 sets out for the small operand's
 // first slice before the stream's loads, behind which it would arrive last.
+//
+// TYPE_A and TYPE_B: elements of f16 or bf16 become f32 when they are multiplied, if streamed, and
+// on their way to shared memory, if staged.
 #pragma once
 
 #include "kernel_templates/device/call/call_form.cuh"
@@ -40,18 +43,34 @@ static_assert(has_its_cluster(cluster_ctas(kP)),
 constexpr bool kPredicated = kP.PRED != 0;
 constexpr bool kAlongK = streams_along_k(kP);
 constexpr int kSums = kP.BS * kP.TL;  // of a thread: [BS][TL]
+constexpr int kStagedType = staged_type(kP), kStreamedType = streamed_type(kP);
+using Staged = Stored<kStagedType>;
+using Streamed = Stored<kStreamedType>;
 
 // The operands by what is done with them; s counts along the skinny edge of C, l along the long
 // one.
 struct Operands {
-  const float *staged, *streamed;
+  const Staged* staged;
+  const Streamed* streamed;
   long long staged_ld, streamed_ld;
   int skinny, length;  // the edges of C
 };
 
 __device__ inline Operands operands(const KernelArgs& args) {
-  if constexpr (kP.SKINNY_N != 0) return {args.B, args.A, args.ldb, args.lda, args.N, args.M};
-  return {args.A, args.B, args.lda, args.ldb, args.M, args.N};
+  if constexpr (kP.SKINNY_N != 0) {
+    return {reinterpret_cast<const Staged*>(args.B),
+            reinterpret_cast<const Streamed*>(args.A),
+            args.ldb,
+            args.lda,
+            args.N,
+            args.M};
+  }
+  return {reinterpret_cast<const Staged*>(args.A),
+          reinterpret_cast<const Streamed*>(args.B),
+          args.lda,
+          args.ldb,
+          args.M,
+          args.N};
 }
 
 // Where a thread stands in its CTA.
@@ -80,7 +99,7 @@ class Stream {
  public:
   // from: the thread's first element, at k. k_end ends the CTA's share; length_left counts from the
   // thread's first element to the end of the long edge and is read only if predicated.
-  __device__ Stream(const float* from, long long ld, int k, int k_end, int length_left)
+  __device__ Stream(const Streamed* from, long long ld, int k, int k_end, int length_left)
       : from_(from), ld_(ld), k_(k), k_end_(k_end), length_left_(length_left) {}
 
   // Puts the next step under way, in place of the one that was fetched with the same u. KEPT: as
@@ -90,13 +109,15 @@ class Stream {
 #pragma unroll
     for (int i = 0; i < pieces(kP); ++i) {
       const int l = l_offset(i * vec_l(kP));
-      const float* p = from_ + (kAlongK ? l * ld_ : l);
+      const Streamed* p = from_ + (kAlongK ? l * ld_ : l);
       if constexpr (kPredicated) {
         const int left = kAlongK ? (in_bounds(l, length_left_) ? k_end_ - k_ : 0)
                                  : (in_bounds(k_, k_end_) ? length_left_ - l : 0);
-        steps_[u][i] = KEPT ? load_vec_edge<kP.VEC>(p, left) : stream_vec_edge<kP.VEC>(p, left);
+        steps_[u][i] = KEPT ? load_packed_edge<kStreamedType, kP.VEC>(p, left)
+                            : stream_packed_edge<kStreamedType, kP.VEC>(p, left);
       } else if (in_bounds(k_, k_end_)) {
-        steps_[u][i] = KEPT ? load_vec<kP.VEC>(p) : stream_vec<kP.VEC>(p);
+        steps_[u][i] =
+            KEPT ? load_packed<kStreamedType, kP.VEC>(p) : stream_packed<kStreamedType, kP.VEC>(p);
       }
     }
     k_ += step_k(kP);
@@ -105,14 +126,14 @@ class Stream {
 
   // The step's element j of TL and k of vec_k.
   __device__ float value(int u, int j, int k) const {
-    return kAlongK ? steps_[u][j].x[k] : steps_[u][j / kP.VEC].x[j % kP.VEC];
+    return kAlongK ? value_of(steps_[u][j], k) : value_of(steps_[u][j / kP.VEC], j % kP.VEC);
   }
 
  private:
-  const float* from_;
+  const Streamed* from_;
   long long ld_;
   int k_, k_end_, length_left_;
-  Vec<kP.VEC> steps_[kP.UNROLL][pieces(kP)];
+  Packed<kStreamedType, kP.VEC> steps_[kP.UNROLL][pieces(kP)];
 };
 
 // Adds the products of step u. staged: the thread's first element of that step in the slice.
@@ -179,11 +200,11 @@ constexpr int kStagedCols = stages_along_k(kP) ? slice_k(kP) : kP.BS;
 constexpr int kStagedVec =
     kStagedOrder == TileOrder::transposed ? 1 : vector_width(kStagedCols, kP.VEC);
 using StagedCopy = TileCopy<kStagedRows, kStagedCols, threads(kP), kStagedVec, kPredicated,
-                            kStagedOrder, staged_ld(kP)>;
+                            kStagedOrder, staged_ld(kP), kStagedType>;
 
 // staged: the operand's first element in the CTA's rows. Does nothing at the end of the CTA's
 // share.
-__device__ inline void load_slice(StagedCopy& copy, const float* staged, long long ld, int k,
+__device__ inline void load_slice(StagedCopy& copy, const Staged* staged, long long ld, int k,
                                   int k_end, int skinny_left) {
   if (!kPredicated && !in_bounds(k, k_end)) return;
   if constexpr (stages_along_k(kP)) {
@@ -293,10 +314,10 @@ __device__ inline void store_outputs(int thread, int i, const Vec<kOutVec>& out,
 
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), min_ctas_per_sm(kP))
     gemm(const KernelArgs all) {
-  const KernelArgs args = own_product<kP.POINTERS != 0>(all);
+  const KernelArgs args = own_product<kP.POINTERS != 0, kP.TYPE_A, kP.TYPE_B>(all);
   if constexpr (kP.POINTERS != 0) {
-    if (!are_aligned<kTypeF32, kTypeF32, kP.VEC, kP.VEC, kOutVec>(args)) {
-      return compute_elements<kTypeF32, kTypeF32, kP.TA != 0, kP.TB != 0>(args);
+    if (!are_aligned<kP.TYPE_A, kP.TYPE_B, kTypeF32, kP.VEC, kP.VEC, kOutVec>(args)) {
+      return compute_elements<kP.TYPE_A, kP.TYPE_B, kTypeF32, kP.TA != 0, kP.TB != 0>(args);
     }
   }
   const Operands op = operands(args);
@@ -319,7 +340,7 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), min_ctas_pe
   Stream stream(op.streamed + (kAlongK ? l_first * op.streamed_ld + k_first
                                        : k_first * op.streamed_ld + l_first),
                 op.streamed_ld, k_begin + at.k(), k_end, op.length - l0 - at.l());
-  const float* const staged = op.staged + (stages_along_k(kP) ? s0 * op.staged_ld : s0);
+  const Staged* const staged = op.staged + (stages_along_k(kP) ? s0 * op.staged_ld : s0);
   StagedCopy copy;
   if constexpr (kP.STAGED_FIRST != 0) {
     load_slice(copy, staged, op.staged_ld, k_begin, k_end, op.skinny - s0);

@@ -3,18 +3,22 @@
 // by host, NVRTC and emulator alike.
 #pragma once
 
+#include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune::skinny {
 
 struct Params {
   int CLUSTER, BS, TL, WARPS, LANES_K, UNROLL, VEC, SPLIT_K, SKINNY_N, TA, TB, PRED;
-  int REPACK = 0, KEEP = 0, STAGED_FIRST = 0, POINTERS = 0;
+  int REPACK = 0, KEEP = 0, STAGED_FIRST = 0, POINTERS = 0, TYPE_A = 0, TYPE_B = 0;
 };
 
 // The large operand streams: B, or A where N is skinny. The other one is staged.
 constexpr bool streams_along_k(const Params& p) { return p.SKINNY_N != 0 ? p.TA == 0 : p.TB != 0; }
 constexpr bool stages_along_k(const Params& p) { return p.SKINNY_N != 0 ? p.TB != 0 : p.TA == 0; }
+
+constexpr int streamed_type(const Params& p) { return p.SKINNY_N != 0 ? p.TYPE_A : p.TYPE_B; }
+constexpr int staged_type(const Params& p) { return p.SKINNY_N != 0 ? p.TYPE_B : p.TYPE_A; }
 
 constexpr int threads(const Params& p) { return p.WARPS * 32; }
 constexpr int cluster_ctas(const Params& p) { return p.CLUSTER != 0 ? p.SPLIT_K : 1; }
@@ -63,10 +67,18 @@ constexpr int smem_bytes(const Params& p) {
   return smem_floats(buffer_floats(p)) * int(sizeof(float));
 }
 
+// Registers of a thread's loads under way.
+constexpr int stream_registers(const Params& p) {
+  return p.TL * vec_k(p) * p.UNROLL * type_bytes(streamed_type(p)) / 4;
+}
+// Of a step of it that has been widened.
+constexpr int widened_registers(const Params& p) {
+  return streamed_type(p) != kTypeF32 ? p.TL * vec_k(p) : 0;
+}
 // Registers of a thread, nearly: its sums, its loads under way, and the rest.
 constexpr int registers(const Params& p) {
   const int other = (streams_along_k(p) ? 40 : 32) + (p.PRED != 0 ? 8 : 0);
-  return other + p.BS * p.TL + p.TL * vec_k(p) * p.UNROLL;
+  return other + p.BS * p.TL + stream_registers(p) + widened_registers(p);
 }
 constexpr int kSmRegisters = 65536;  // on every architecture
 // A bound for the compiler, which otherwise spends registers on loads from shared memory far ahead,
@@ -85,11 +97,12 @@ constexpr auto rules() {
        [](const Params& p) { return (p.LANES_K > 1) != streams_along_k(p); }},
       {"vector access does not divide the thread tile", "TL VEC SKINNY_N TA TB",
        [](const Params& p) { return p.TL % vec_l(p) != 0; }},
-      {"loads under way take more than 64 registers", "TL UNROLL VEC SKINNY_N TA TB",
-       [](const Params& p) { return p.TL * vec_k(p) * p.UNROLL > 64; }},
+      {"loads under way take more than 64 registers", "TL UNROLL VEC SKINNY_N TA TB TYPE_A TYPE_B",
+       [](const Params& p) { return stream_registers(p) > 64; }},
       {"too few loads under way", "TL UNROLL SKINNY_N TA TB",
        [](const Params& p) { return p.TL * p.UNROLL < (streams_along_k(p) ? 4 : 16); }},
-      {"CTA needs more registers than an SM has", "BS TL WARPS UNROLL VEC SKINNY_N TA TB",
+      {"CTA needs more registers than an SM has",
+       "BS TL WARPS UNROLL VEC SKINNY_N TA TB TYPE_A TYPE_B",
        [](const Params& p) {
          Params predicated = p;
          predicated.PRED = 1;
@@ -106,6 +119,8 @@ constexpr auto rules() {
        }},
       {kNoPointersToCopy, "REPACK POINTERS",
        [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
+      at_most_one_widened<Params>(),
+      mixed_are_not_copied<Params>(),
   });
 }
 
@@ -123,6 +138,7 @@ constexpr const char* reject(const Params& p) {
   if (!is_flag(p.CLUSTER) || !is_flag(p.SKINNY_N) || !is_flag(p.TA) || !is_flag(p.TB) ||
       !is_flag(p.PRED) || !is_flag(p.REPACK) || !is_flag(p.STAGED_FIRST) || !is_flag(p.POINTERS))
     return "CLUSTER, SKINNY_N, TA, TB, PRED, REPACK, STAGED_FIRST and POINTERS must be 0 or 1";
+  if (!is_widened_type(p.TYPE_A) || !is_widened_type(p.TYPE_B)) return kBadWidenedType;
   return first_broken(rules(), p);
 }
 

@@ -27,8 +27,8 @@ struct Specialisation {
 };
 
 // What a parameter's value decides. Each family declares it for each of its parameters.
-// type_ab and type_cd: the number of an ElementType; accuracy: that of an Accuracy; batch_kind:
-// that of a BatchKind.
+// type_ab to type_cd: the number of an ElementType, type_ab of families whose A and B have one
+// type; accuracy: that of an Accuracy; batch_kind: that of a BatchKind.
 enum class Role {
   tunable,
   transposed_a,
@@ -36,12 +36,20 @@ enum class Role {
   vector_width,
   predicated,
   type_ab,
+  type_a,
+  type_b,
   type_cd,
   accuracy,
   repack,
   vector_widths,
   batch_kind
 };
+
+// Whether the value follows from the signature alone.
+constexpr bool is_of_signature(Role role) {
+  return role == Role::type_ab || role == Role::type_a || role == Role::type_b ||
+         role == Role::type_cd || role == Role::accuracy;
+}
 
 // The value of a parameter of this role under the specialisation; nothing for a tunable.
 constexpr std::optional<int> value_of(const Specialisation& specialisation, Role role) {
@@ -57,7 +65,10 @@ constexpr std::optional<int> value_of(const Specialisation& specialisation, Role
     case Role::predicated:
       return specialisation.predicated;
     case Role::type_ab:
+    case Role::type_a:
       return static_cast<int>(specialisation.signature.a);
+    case Role::type_b:
+      return static_cast<int>(specialisation.signature.b);
     case Role::type_cd:
       return static_cast<int>(specialisation.signature.d);
     case Role::accuracy:

@@ -26,15 +26,15 @@ constexpr bool copies_narrow(int edge, bool along_k, int vec) {
   return kP.LINES != 0 && vec == 1 && (along_k || warps_of_row(edge, kP.BK, threads(kP)) > 0);
 }
 
-template <int EDGE, bool ALONG_K, int LD, int VEC>
+template <int EDGE, bool ALONG_K, int LD, int VEC, int TYPE>
 struct CopyOf {
   using Any = SliceCopy<EDGE, kP.BK, threads(kP), copy_vec(kP, VEC, ALONG_K), ALONG_K,
-                        is_async(kP, ALONG_K), kPredicated, LD, kStepped>;
+                        is_async(kP, ALONG_K), kPredicated, LD, kStepped, TYPE>;
   using Narrow =
       NarrowCopy<EDGE, kP.BK, threads(kP), ALONG_K, is_async(kP, ALONG_K), kPredicated, LD>;
   using Type = typename Select<copies_narrow(EDGE, ALONG_K, VEC), Narrow, Any>::Type;
 };
-using CopyA = CopyOf<kP.BM, a_along_k(kP), a_ld(kP), kVecA>::Type;
-using CopyB = CopyOf<kP.BN, b_along_k(kP), b_ld(kP), kVecB>::Type;
+using CopyA = CopyOf<kP.BM, a_along_k(kP), a_ld(kP), kVecA, kP.TYPE_A>::Type;
+using CopyB = CopyOf<kP.BN, b_along_k(kP), b_ld(kP), kVecB, kP.TYPE_B>::Type;
 
 }  // namespace gemm_tune::warp_tiled

@@ -25,6 +25,12 @@ AccessCost fill_cost(const Params& p, int edge, int vec, bool along_k) {
   return {any.instructions, kLineWavefronts * any.instructions};
 }
 
+// Per warp, of the elements of 16 bits that a slice has: an instruction each.
+double widening_per_k(const Params& p) {
+  const int widened = (p.TYPE_A != kTypeF32 ? p.BM : 0) + (p.TYPE_B != kTypeF32 ? p.BN : 0);
+  return 1.0 * widened / threads(p);
+}
+
 // What the copies of A and B cost and demand.
 void set_copies(Traits& t, const Params& p) {
   const VectorWidths widths = access_widths(p);
@@ -42,6 +48,7 @@ void set_copies(Traits& t, const Params& p) {
   // the machine code has 60 to 80 instructions beside copies and products in a slice of
   // 128 x 128 x 16.
   t.other_instructions_per_k = overhead_per_k(p.BK, p.BK, loads, t.predicated && p.LINES == 0);
+  t.other_instructions_per_k += widening_per_k(p);
   // By counts in the SASS of 12 configs: 4 to 12 instructions for addresses in a slice less, more
   // of them where accesses are wide.
   if (p.STEPPED != 0) t.other_instructions_per_k -= 8.0 / p.BK;
@@ -60,8 +67,10 @@ void set_end(Traits& t, const Params& p) {
 // Medians over 187 kernels of sm_90 (CUDA 13.0). Where groups of warps share the last sum, its
 // registers are few, and what else takes some is freed before it.
 int registers_estimate(const Params& p) {
-  const int staged = (is_async(p, a_along_k(p)) ? 0 : p.BM * p.BK / threads(p)) +
-                     (is_async(p, b_along_k(p)) ? 0 : p.BN * p.BK / threads(p));
+  const auto of_copy = [&](int edge, bool along_k, int type) {
+    return is_async(p, along_k) ? 0 : edge * p.BK * type_bytes(type) / 4 / threads(p);
+  };
+  const int staged = of_copy(p.BM, a_along_k(p), p.TYPE_A) + of_copy(p.BN, b_along_k(p), p.TYPE_B);
   const bool alone = p.WARPS_K == 1;
   // Where every warp multiplies all k steps of a slice the compiler loads operands ahead by itself.
   const int fragments = alone ? 2 : p.FRAGMENTS;
@@ -80,6 +89,8 @@ Traits traits(const Params& p) {
   t.repack = p.REPACK != 0;
   t.reduce = p.REDUCE != 0;
   t.batch_kind = static_cast<BatchKind>(p.POINTERS);
+  t.signature.a = static_cast<ElementType>(p.TYPE_A);
+  t.signature.b = static_cast<ElementType>(p.TYPE_B);
   t.split_k = p.SPLIT_K;
   t.tail_ctas_per_sm = p.TAIL;
   t.cluster_ctas = p.CLUSTER != 0 ? p.SPLIT_K : 1;
@@ -160,7 +171,9 @@ std::vector<ParamDecl<Params>> params_with_default_values() {
            0,
            SearchScope::where_k_is_large,
            true},
-          pointers_param("POINTERS", &Params::POINTERS)};
+          pointers_param("POINTERS", &Params::POINTERS),
+          type_a_param("TYPE_A", &Params::TYPE_A),
+          type_b_param("TYPE_B", &Params::TYPE_B)};
 }
 
 std::vector<ParamDecl<Params>> all_params() {
@@ -194,27 +207,30 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
 
 // 64 x 64 tiles waste little on small edges. cp.async is not used: sm_75 lacks it.
 std::optional<std::vector<int>> untuned(const Signature& signature, int) {
-  if (signature != Signature()) return std::nullopt;
-  return values_of(Params{.CLUSTER = 0,
-                          .BM = 64,
-                          .BN = 64,
-                          .BK = 16,
-                          .WM = 32,
-                          .WN = 32,
-                          .TM = 8,
-                          .TN = 4,
-                          .WARPS_K = 1,
-                          .STAGES = 2,
-                          .ASYNC = 0,
-                          .FRAGMENTS = 2,
-                          .VEC = 4,
-                          .RASTER = 8,
-                          .CTAS = 1,
-                          .SPLIT_K = 1,
-                          .TAIL = 0,
-                          .TA = 0,
-                          .TB = 0,
-                          .PRED = 1});
+  const Params p{.CLUSTER = 0,
+                 .BM = 64,
+                 .BN = 64,
+                 .BK = 16,
+                 .WM = 32,
+                 .WN = 32,
+                 .TM = 8,
+                 .TN = 4,
+                 .WARPS_K = 1,
+                 .STAGES = 2,
+                 .ASYNC = 0,
+                 .FRAGMENTS = 2,
+                 .VEC = 4,
+                 .RASTER = 8,
+                 .CTAS = 1,
+                 .SPLIT_K = 1,
+                 .TAIL = 0,
+                 .TA = 0,
+                 .TB = 0,
+                 .PRED = 1,
+                 .TYPE_A = static_cast<int>(signature.a),
+                 .TYPE_B = static_cast<int>(signature.b)};
+  const bool is_served = reject(p) == nullptr && traits(p).signature == signature;
+  return is_served ? std::optional(values_of(p)) : std::nullopt;
 }
 
 // Rungs of the ladder.

@@ -11,7 +11,8 @@
 // compiler must allow. SPLIT_K CTAs share a tile along K, with CLUSTER as a cluster; TAIL, for so
 // many CTAs at once on each SM, cuts the tiles of a ragged last wave. TA and TB pick the layout,
 // PRED the edge handling: 1 for any shape, 0 for multiples of the tile. LINES = 1, for accesses of
-// 4 bytes: a warp's copies and its stores of D go along whole lines.
+// 4 bytes: a warp's copies and its stores of D go along whole lines. TYPE_A and TYPE_B: elements of
+// f16 or bf16 become f32 on their way to shared memory.
 #pragma once
 
 #include "kernel_templates/device/call/call_form.cuh"
@@ -77,10 +78,10 @@ using Cluster = ClusterSum<threads(kP), kOwnRows * kP.TN, kVecD, kP.SPLIT_K>;
 
 extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), kP.CTAS)
     gemm(const KernelArgs all) {
-  const KernelArgs args = own_product<kPointers>(all);
+  const KernelArgs args = own_product<kPointers, kP.TYPE_A, kP.TYPE_B>(all);
   if constexpr (kPointers) {
     if (!has_aligned_matrices(args)) {
-      return compute_elements<kTypeF32, kTypeF32, kP.TA != 0, kP.TB != 0>(args);
+      return compute_elements<kP.TYPE_A, kP.TYPE_B, kTypeF32, kP.TA != 0, kP.TB != 0>(args);
     }
   }
   SharedMemory smem;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernel_templates/device/copy/slice_map.cuh"
+#include "kernel_templates/device/element/element_type.cuh"
 #include "kernel_templates/device/element/vector_widths.cuh"
 #include "kernel_templates/rules.h"
 
@@ -12,7 +13,8 @@ namespace gemm_tune::warp_tiled {
 struct Params {
   int CLUSTER, BM, BN, BK, WM, WN, TM, TN, WARPS_K, STAGES, ASYNC, FRAGMENTS, VEC, RASTER, CTAS,
       SPLIT_K, TAIL, TA, TB, PRED;
-  int REPACK = 0, LINES = 0, VECS = 0, STEPPED = 0, REDUCE = 0, POINTERS = 0;
+  int REPACK = 0, LINES = 0, VECS = 0, STEPPED = 0, REDUCE = 0, POINTERS = 0, TYPE_A = 0,
+      TYPE_B = 0;
 };
 
 constexpr int kGroup = 4;  // a thread's rows and columns come in groups of neighbours
@@ -32,6 +34,11 @@ constexpr bool a_along_k(const Params& p) { return p.TA == 0; }
 constexpr bool b_along_k(const Params& p) { return p.TB != 0; }
 constexpr bool is_async(const Params& p, bool along_k) {
   return p.ASYNC == 1 || (p.ASYNC == 2 && !along_k);
+}
+// cp.async copies bytes, and widens none.
+constexpr bool widens_async(const Params& p) {
+  return (p.TYPE_A != kTypeF32 && is_async(p, a_along_k(p))) ||
+         (p.TYPE_B != kTypeF32 && is_async(p, b_along_k(p)));
 }
 // Elements per global access of A, of B, and of C and D.
 constexpr VectorWidths access_widths(const Params& p) {
@@ -168,6 +175,12 @@ constexpr auto rules() {
        }},
       {kNoPointersToCopy, "REPACK POINTERS",
        [](const Params& p) { return p.REPACK != 0 && p.POINTERS != 0; }},
+      at_most_one_widened<Params>(),
+      mixed_are_not_copied<Params>(),
+      {"cp.async does not widen elements of 16 bits", "ASYNC TA TB TYPE_A TYPE_B",
+       [](const Params& p) { return widens_async(p); }},
+      {"LINES copies elements of 4 bytes", "LINES TYPE_A TYPE_B",
+       [](const Params& p) { return p.LINES != 0 && p.TYPE_A != p.TYPE_B; }},
   });
 }
 
@@ -190,6 +203,7 @@ constexpr const char* reject(const Params& p) {
   if (!is_flag(p.REPACK) || !is_flag(p.LINES) || !is_flag(p.STEPPED) || !is_flag(p.REDUCE) ||
       !is_flag(p.POINTERS))
     return "REPACK, LINES, STEPPED, REDUCE and POINTERS must be 0 or 1";
+  if (!is_widened_type(p.TYPE_A) || !is_widened_type(p.TYPE_B)) return kBadWidenedType;
   return first_broken(rules(), p);
 }
 

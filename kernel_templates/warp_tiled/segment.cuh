@@ -24,11 +24,11 @@ class Segment {
  public:
   __device__ Segment(const KernelArgs& args, TileOrigin origin, KRange k, float* a_smem,
                      float* b_smem, const Place& place)
-      : a_copy_(a_along_k(kP) ? args.A + origin.row * args.lda + k.begin
-                              : args.A + k.begin * args.lda + origin.row,
+      : a_copy_(a_along_k(kP) ? stored<kP.TYPE_A>(args.A) + origin.row * args.lda + k.begin
+                              : stored<kP.TYPE_A>(args.A) + k.begin * args.lda + origin.row,
                 args.lda, args.M - origin.row),
-        b_copy_(b_along_k(kP) ? args.B + origin.col * args.ldb + k.begin
-                              : args.B + k.begin * args.ldb + origin.col,
+        b_copy_(b_along_k(kP) ? stored<kP.TYPE_B>(args.B) + origin.col * args.ldb + k.begin
+                              : stored<kP.TYPE_B>(args.B) + k.begin * args.ldb + origin.col,
                 args.ldb, args.N - origin.col),
         a_smem_(a_smem),
         b_smem_(b_smem),

@@ -12,7 +12,7 @@ namespace gemm_tune::warp_tiled {
 
 // Of a batch of pointers.
 __device__ inline bool has_aligned_matrices(const KernelArgs& args) {
-  return are_aligned<kTypeF32, kTypeF32, kVecA, kVecB, kVecD>(args);
+  return are_aligned<kP.TYPE_A, kP.TYPE_B, kTypeF32, kVecA, kVecB, kVecD>(args);
 }
 
 __device__ inline void store(const OwnSums& sums, const KernelArgs& args, TileOrigin origin,

@@ -129,7 +129,9 @@ Prepared prepare(nb::handle a, nb::handle b, nb::handle bias, nb::handle out, Me
                           ": it must not overlap an operand");
     }
   } else {
-    prepared.result = allocated(A, result_shape(A.array, B.array));
+    // Of f32 where one of a and b is: that operand is what the result is like.
+    const bool is_like_b = bytes_of(B.array.type) > bytes_of(A.array.type);
+    prepared.result = allocated(is_like_b ? B : A, result_shape(A.array, B.array));
     D.emplace("out", prepared.result, memory);
   }
   while (!prepared.product) {

@@ -94,7 +94,7 @@ void check_dimensions(const Array& array) {
 }
 
 void check_types(const Array& a, const Array& b, const Array* bias, const Array& out) {
-  const Signature types{a.type, b.type, out.type, out.type, accuracy_of(a.type)};
+  const Signature types{a.type, b.type, out.type, out.type, accuracy_of(a.type, b.type)};
   if (!is_served(types)) {
     throw ArgumentError("a is " + name_of(a.type) + ", b " + name_of(b.type) + " and out " +
                         name_of(out.type) + ": " + *why_unserved(types));
@@ -300,7 +300,8 @@ Product::Product(const Array& a, const Array& b, const Array* bias, const Array&
   call_.M = plane_a.rows;
   call_.N = plane_b.columns;
   call_.K = plane_a.columns;
-  call_.type_a = call_.type_b = c_type_of(a.type);
+  call_.type_a = c_type_of(a.type);
+  call_.type_b = c_type_of(b.type);
   call_.type_c = call_.type_d = c_type_of(out.type);
   call_.A = a.data;
   call_.B = b.data;
@@ -339,19 +340,18 @@ void Product::add_activation(const std::string& name) {
 }
 
 void Product::set_accuracy(const std::string& name) {
-  Signature types =
-      signature_of(element_type_of("a", call_.type_a), element_type_of("out", call_.type_d));
+  const ElementType a = element_type_of("a", call_.type_a), b = element_type_of("b", call_.type_b);
+  const ElementType out = element_type_of("out", call_.type_d);
   const auto accuracy = accuracy_named(name);
-  if (!accuracy || !has_class(types.a, *accuracy)) {
+  if (!accuracy || !has_class(a, b, *accuracy)) {
     std::string known;
     for (const AccuracyInfo& info : kAccuracyTable) {
-      if (info.operands == kind_of_operand(types.a))
+      if (info.operands == kind_of_operands(a, b))
         known += (known.empty() ? "" : ", ") + std::string(info.name);
     }
     throw ArgumentError("accuracy is '" + excerpt(name) + "': it must be one of " + known);
   }
-  types.accuracy = *accuracy;
-  if (const auto reason = why_unserved(types)) {
+  if (const auto reason = why_unserved(Signature{a, b, out, out, *accuracy})) {
     throw ArgumentError("accuracy is '" + excerpt(name) + "': " + *reason);
   }
   call_.accuracy = c_accuracy_of(*accuracy);

@@ -393,9 +393,8 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
     return std::min(aligned.a, aligned.b) < widest;
   };
   const auto is_settled = [](const KernelFamily& family, bool repacks, Role role) {
-    return role == Role::transposed_a || role == Role::transposed_b || role == Role::type_ab ||
-           role == Role::type_cd || role == Role::accuracy || role == Role::batch_kind ||
-           (role == Role::repack && !repacks) ||
+    return role == Role::transposed_a || role == Role::transposed_b || is_of_signature(role) ||
+           role == Role::batch_kind || (role == Role::repack && !repacks) ||
            (role == Role::vector_width && family.is_fastest_at_widest_vec && !repacks);
   };
   std::vector<FixedParam> params;

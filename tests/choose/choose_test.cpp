@@ -391,15 +391,18 @@ TEST_F(ChooseTest, AWinnerForAnotherLayoutIsNeverChosen) {
 }
 
 TEST_F(ChooseTest, TheBuiltinDefaultServesEveryLayoutShapeAlignmentAndBatch) {
-  for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
-    for (const int alignment : {1, 2, 4}) {
-      for (const std::int64_t edge : {1, 64, 101, 4096, 100000}) {
-        Problem problem = packed_problem(edge, edge + 1, edge + 2, layout, 3);
-        problem = in_class(problem, alignment);
-        const Choice found = choose(Tuned(), kA6000, problem);
-        ASSERT_EQ(found.match, Match::builtin) << to_string(problem);
-        EXPECT_EQ(found.config->recipe.layout, layout);
-        EXPECT_EQ(why_illegal(found.config->recipe, problem), std::nullopt) << to_string(problem);
+  for (const char* types : {"f32", "f32/bf16/f32/f32", "f16/f32/f32/f32"}) {
+    const Signature signature = parse_signature(types);
+    for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+      for (const int alignment : {1, 2, 4}) {
+        for (const std::int64_t edge : {1, 64, 101, 4096, 100000}) {
+          Problem problem = packed_problem(edge, edge + 1, edge + 2, layout, 3, signature);
+          problem = in_class(problem, alignment);
+          const Choice found = choose(Tuned(), kA6000, problem);
+          ASSERT_EQ(found.match, Match::builtin) << to_string(problem);
+          EXPECT_EQ(found.config->recipe.layout, layout);
+          EXPECT_EQ(why_illegal(found.config->recipe, problem), std::nullopt) << to_string(problem);
+        }
       }
     }
   }

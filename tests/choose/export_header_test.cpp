@@ -19,11 +19,12 @@ constexpr const char* kLookupProgram = R"cpp(
   int main() {
     const char* const words[] = {"exact", "nearest", "default", "none"};
     Problem p{1, 1, 1, 1};
-    int layout, type_ab, type_cd;
-    while (std::scanf("%lld %lld %lld %d %d %lld %d %d", &p.M, &p.N, &p.K, &p.alignment, &layout,
-                      &p.batch, &type_ab, &type_cd) == 8) {
+    int layout, type_a, type_b, type_cd;
+    while (std::scanf("%lld %lld %lld %d %d %lld %d %d %d", &p.M, &p.N, &p.K, &p.alignment, &layout,
+                      &p.batch, &type_a, &type_b, &type_cd) == 9) {
       p.layout = static_cast<Layout>(layout);
-      p.type_ab = static_cast<ElementType>(type_ab);
+      p.type_a = static_cast<ElementType>(type_a);
+      p.type_b = static_cast<ElementType>(type_b);
       p.type_cd = static_cast<ElementType>(type_cd);
       const Lookup found = lookup(p);
       std::printf("%s", words[static_cast<int>(found.match)]);
@@ -142,7 +143,8 @@ class ExportHeaderTest : public DbTest {
     for (const Problem& p : problems) {
       input << p.M << ' ' << p.N << ' ' << p.K << ' ' << alignment_class(p) << ' '
             << static_cast<int>(p.layout) << ' ' << p.batch << ' '
-            << static_cast<int>(p.signature.a) << ' ' << static_cast<int>(p.signature.d) << '\n';
+            << static_cast<int>(p.signature.a) << ' ' << static_cast<int>(p.signature.b) << ' '
+            << static_cast<int>(p.signature.d) << '\n';
     }
     write("in", input.str());
     const std::string base = folder_.string();
@@ -196,8 +198,13 @@ TEST_F(ExportHeaderTest, LookupNeverCrossesTypesAndAnswersAsChooseDoes) {
   store_measured(database, kA6000, "512x512x512:type=bf16", mma("AB=2,CD=2", "TA=0,TB=0"), 5);
   store_measured(database, kA6000, "512x512x512:type=bf16/bf16/f32/f32:layout=nt",
                  mma("AB=2,CD=0", "TA=0,TB=1"), 6);
+  store_measured(database, kA6000, "512x512x512:type=f32/bf16/f32/f32",
+                 "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,"
+                 "ASYNC=0,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=0,"
+                 "TYPE_B=2",
+                 30);
   std::vector<Problem> problems;
-  for (const char* types : {"f32", "bf16", "bf16/bf16/f32/f32"}) {
+  for (const char* types : {"f32", "bf16", "bf16/bf16/f32/f32", "f32/bf16/f32/f32"}) {
     for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
       for (const std::int64_t n : {511, 512, 514, 516, 520, 1024}) {
         for (const std::int64_t batch : {1, 3}) {
@@ -208,7 +215,7 @@ TEST_F(ExportHeaderTest, LookupNeverCrossesTypesAndAnswersAsChooseDoes) {
     }
   }
   std::map<std::string, int> matches = compare_answers(database, problems);
-  EXPECT_EQ(matches["exact"], 3);
+  EXPECT_EQ(matches["exact"], 4);
   EXPECT_GT(matches["nearest"], 30);
   EXPECT_GT(matches["twin"], 30);
   EXPECT_GT(matches["default"], 50);
@@ -218,15 +225,16 @@ TEST_F(ExportHeaderTest, LookupNeverCrossesTypesAndAnswersAsChooseDoes) {
 #include "gemm_tune_sm_86.h"
     using namespace gemm_tune_sm_86;
     constexpr ElementType kBf16 = ElementType::bf16;
-    constexpr Problem kTuned{512, 512, 512, 8, Layout::nn, 1, kBf16, kBf16};
+    constexpr Problem kTuned{512, 512, 512, 8, Layout::nn, 1, kBf16, kBf16, kBf16};
     static_assert(lookup(kTuned).match == Match::exact, "");
     static_assert(lookup(kTuned).winner->variant_count == 5, "");
-    static_assert(lookup({512, 512, 512, 8, Layout::nn, 1, ElementType::f16}).match == Match::none,
+    constexpr ElementType kF16 = ElementType::f16;
+    static_assert(lookup({512, 512, 512, 8, Layout::nn, 1, kF16, kF16}).match == Match::none,
                   "no f16 was tuned");
     static_assert(lookup({512, 512, 512, 8}).match == Match::none,
                   "8 elements of f32 are 32 "
                   "bytes");
-    static_assert(lookup({512, 512, 512, 4}).winner->problem.type_ab == ElementType::f32, "");
+    static_assert(lookup({512, 512, 512, 4}).winner->problem.type_a == ElementType::f32, "");
     int main() {})cpp");
   EXPECT_EQ(compile(compilers().at(0)), "");
 }
@@ -314,7 +322,8 @@ TEST_F(ExportHeaderTest, AWinnerForOperandsAlignedDifferentlyStandsBesideThatOfT
 #include "gemm_tune_sm_86.h"
     using namespace gemm_tune_sm_86;
     constexpr Problem operands(int a, int b, int cd) {
-      return {512, 512, 512, 1, Layout::nn, 1, ElementType::f32, ElementType::f32, a, b, cd};
+      constexpr ElementType kF32 = ElementType::f32;
+      return {512, 512, 512, 1, Layout::nn, 1, kF32, kF32, kF32, a, b, cd};
     }
     constexpr bool is_exact(const Lookup& found, double time_us) {
       return found.match == Match::exact && found.winner->time_us == time_us;
@@ -422,9 +431,8 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
     static_assert(g::lookup({128, 128, 64, 4, g::Layout::nn, 63}).winner->problem.batch == 64, "");
     static_assert(g::alignment_class(1024, 6, 8) == 2 && g::alignment_class(8, 12, 4) == 4, "");
     constexpr g::Match of_operands(int least, int a, int b, int cd) {
-      return g::lookup({1024, 1024, 1024, least, g::Layout::nn, 1, g::ElementType::f32,
-                        g::ElementType::f32, a, b, cd})
-          .match;
+      constexpr g::ElementType kF32 = g::ElementType::f32;
+      return g::lookup({1024, 1024, 1024, least, g::Layout::nn, 1, kF32, kF32, kF32, a, b, cd}).match;
     }
     static_assert(of_operands(1, 4, 2, 1) != g::Match::none, "");
     static_assert(of_operands(1, 4, 0, 0) != g::Match::none, "");
@@ -436,8 +444,9 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
       return p.alignment == least && p.alignment_a == a && p.alignment_b == b && p.alignment_cd == cd;
     }
     static_assert(has(g::aligned_by({8, 8, 8}, 12, 6, 7), 1, 4, 2, 1), "");
-    static_assert(has(g::aligned_by({8, 8, 8, 1, g::Layout::nn, 1, g::ElementType::f16}, 16, 12, 4),
-                      4, 8, 4, 8),
+    constexpr g::ElementType kHalf = g::ElementType::f16;
+    static_assert(has(g::aligned_by({8, 8, 8, 1, g::Layout::nn, 1, kHalf, kHalf}, 16, 12, 4), 4, 8,
+                      4, 8),
                   "16-bit A and B, 32-bit C");
     int main() {})cpp");
   for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");

@@ -191,10 +191,11 @@ TEST_F(CliInputTest, AFamilyOfAUserThatIsNoneIsRefusedByEveryCommandThatReadsADa
 }
 
 TEST_F(CliInputTest, HelpNamesTheTypesThatBuiltInFamiliesServeAndTheOthersApart) {
-  EXPECT_THAT(unbroken(run("best --help-all").output),
-              HasSubstr("Element type: f32, f16, bf16; or those of A, B, C and D, as in "
-                        "bf16/bf16/f32/f32, A and B also of e4m3 (by a family of yours also e5m2, "
-                        "s8, s32)"));
+  EXPECT_THAT(
+      unbroken(run("best --help-all").output),
+      HasSubstr("Element type: f32, f16, bf16; or those of A, B, C and D, as in "
+                "bf16/bf16/f32/f32 or f32/bf16/f32/f32, A and B also of e4m3 (by a family of "
+                "yours also e5m2, s8, s32)"));
 }
 
 TEST_F(CliInputTest, ASearchIsLimitedToConfigsOrToFamilies) {

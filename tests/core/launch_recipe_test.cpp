@@ -196,7 +196,7 @@ TEST(LaunchRecipeTest, RepackLeavesAnAlignedOperandWhereItIs) {
 TEST(LaunchRecipeTest, RowsOfCopiesAreWholeChunksOrWhereLongWholeLines) {
   const Signature bf16 = signature_of(ElementType::bf16);
   LaunchRecipe recipe = repacking();
-  recipe.type_ab = recipe.type_cd = ElementType::bf16;
+  recipe.type_a = recipe.type_b = recipe.type_cd = ElementType::bf16;
   recipe.alignment = 8;
   recipe.multiple_k = 1;
   const Problem problem = packed_problem(64, 64, 1001, Layout::nt, 1, bf16);

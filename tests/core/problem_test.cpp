@@ -112,6 +112,16 @@ TEST(ProblemTest, OneAlignmentIsThatOfEveryOperand) {
   EXPECT_EQ(parse_problem("8x8x8:type=f16:align=2").alignment, (Alignment{2, 2, 2, 2}));
 }
 
+// Four elements of bf16 are 8 bytes.
+TEST(ProblemTest, AnAccessHasAsManyElementsAsOneOfTheWiderOperand) {
+  const Signature mixed = parse_signature("f32/bf16/f32/f32");
+  EXPECT_EQ(alignment_class(packed_problem(8, 64, 128, Layout::nt, 1, mixed)), 4);
+  EXPECT_EQ(alignment_class(packed_problem(8, 64, 132, Layout::nt, 1, mixed)), 4);
+  EXPECT_EQ(alignment_class(packed_problem(8, 64, 130, Layout::nt, 1, mixed)), 2);
+  EXPECT_EQ(alignments(packed_problem(8, 64, 132, Layout::nt, 1, mixed)).b, 4);
+  EXPECT_EQ(uniform_alignment(mixed, 4), (Alignment{16, 8, 16, 16}));
+}
+
 TEST(ProblemTest, TextOfAnotherSignatureSaysSo) {
   Problem problem = packed_problem(8, 8, 8);
   problem.signature = signature_of(ElementType::bf16);
@@ -124,11 +134,14 @@ TEST(ProblemTest, TextOfAnotherSignatureSaysSo) {
 // Exported headers compute the class from leading dimensions.
 TEST(ProblemTest, TheClassOfLeadingDimensionsIsThatOfAPackedProblem) {
   using enum ElementType;
-  for (const auto& [ab, cd] : {std::pair(f32, f32), {f16, f16}, {bf16, f32}, {f16, f32}}) {
+  for (const char* types : {"f32", "f16", "bf16/bf16/f32/f32", "f16/f16/f32/f32",
+                            "f32/bf16/f32/f32", "f16/f32/f32/f32"}) {
+    const Signature of = parse_signature(types);
     for (const std::int64_t n : {64, 68, 66, 65, 72}) {
       for (const std::int64_t k : {64, 68, 66, 65, 72}) {
-        const Problem problem = packed_problem(64, n, k, Layout::nn, 1, signature_of(ab, cd));
-        EXPECT_EQ(alignment_class(k, n, n, ab, cd), alignment_class(problem)) << to_string(problem);
+        const Problem problem = packed_problem(64, n, k, Layout::nn, 1, of);
+        EXPECT_EQ(alignment_class(k, n, n, of.a, of.b, of.d), alignment_class(problem))
+            << to_string(problem);
       }
     }
   }

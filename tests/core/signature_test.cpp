@@ -41,6 +41,15 @@ TEST(SignatureTest, SixteenBitOperandsHaveSumsInFp32) {
   EXPECT_EQ(to_string(signature_of(ElementType::bf16)), "bf16");
 }
 
+TEST(SignatureTest, AnOperandOfF32MakesAProductOneOfF32) {
+  using enum ElementType;
+  EXPECT_EQ(accuracy_of(f32, bf16), Accuracy::fp32);
+  EXPECT_EQ(accuracy_of(bf16, f32), Accuracy::fp32);
+  EXPECT_TRUE(has_class(bf16, f32, Accuracy::tf32));
+  EXPECT_FALSE(has_class(f32, bf16, Accuracy::sums_fp32));
+  EXPECT_EQ(parse_signature("bf16/f32/f32/f32").accuracy, Accuracy::fp32);
+}
+
 TEST(SignatureTest, TextIsOneTypeWhereAllAreOne) {
   EXPECT_EQ(to_string(Signature()), "f32");
   EXPECT_EQ(to_string(signature_of(ElementType::f64)), "f64");
@@ -52,7 +61,8 @@ TEST(SignatureTest, TextIsOneTypeWhereAllAreOne) {
 TEST(SignatureTest, ATextIsReadBack) {
   for (const std::string text :
        {"f32", "f16", "bf16", "e4m3", "s8/s8/s32/s32", "f16/f16/f32/f32", "e4m3/e5m2/f16/bf16",
-        "f32+tf32", "f32+fp32_f16x3", "f16/f16/f32/f32+sums_fp16"}) {
+        "f32/bf16/f32/f32", "bf16/f32/f32/f32", "f32/bf16/f32/f32+tf32", "f32+tf32",
+        "f32+fp32_f16x3", "f16/f16/f32/f32+sums_fp16"}) {
     EXPECT_EQ(to_string(parse_signature(text)), text);
   }
   EXPECT_EQ(parse_signature("bf16"), signature_of(ElementType::bf16));

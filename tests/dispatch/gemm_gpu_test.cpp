@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gt_gemm with 16-bit types on a GPU, against sums of small integers: exact in fp32 in any order,
+// gt_gemm with every type on a GPU, against sums of small integers: exact in fp32 in any order,
 // and rounded once to D's type.
 #include <gemm_tune/gemm_tune.h>
 
@@ -21,7 +21,10 @@ namespace gemm_tune {
 namespace {
 
 struct Types {
-  gt_type ab, cd;
+  Types(gt_type of_ab, gt_type of_cd) : Types(of_ab, of_ab, of_cd) {}
+  Types(gt_type of_a, gt_type of_b, gt_type of_cd) : a(of_a), b(of_b), cd(of_cd) {}
+
+  gt_type a, b, cd;
 };
 
 std::size_t bytes_of(gt_type type) {
@@ -46,7 +49,9 @@ std::vector<char> stored(const std::vector<float>& values, gt_type type) {
 
 class GemmGpuTest : public SampleGpuTest {
  protected:
-  bool has(const Types& types) const { return sm_ >= (types.ab == GT_BF16 ? 80 : 75); }
+  bool has(const Types& types) const {
+    return sm_ >= (types.a == GT_BF16 && types.b == GT_BF16 ? 80 : 75);
+  }
 
   // Runs the case with NaN around and between D's elements and in them, C apart or, where it is
   // read, in D; compares every cell of D bit for bit.
@@ -76,7 +81,7 @@ class GemmGpuTest : public SampleGpuTest {
       }
     }
     const std::vector<char> poison = stored(before, types.cd);
-    const std::vector<char> stored_a = stored(a, types.ab), stored_b = stored(b, types.ab),
+    const std::vector<char> stored_a = stored(a, types.a), stored_b = stored(b, types.b),
                             stored_c = stored(c, types.cd), stored_bias = stored(bias, types.cd);
     DeviceBuffer<char> device_a(stored_a.size()), device_b(stored_b.size()),
         device_c(stored_c.size()), device_d(poison.size()), device_bias(stored_bias.size());
@@ -87,10 +92,11 @@ class GemmGpuTest : public SampleGpuTest {
     device_bias.copy_from_host(stored_bias);
 
     gt_gemm_call call = call_of(x, alpha, beta);
-    call.type_a = call.type_b = types.ab;
+    call.type_a = types.a;
+    call.type_b = types.b;
     call.type_c = call.type_d = types.cd;
-    call.A = device_a.data() + x.offset * bytes_of(types.ab);
-    call.B = device_b.data() + x.offset * bytes_of(types.ab);
+    call.A = device_a.data() + x.offset * bytes_of(types.a);
+    call.B = device_b.data() + x.offset * bytes_of(types.b);
     call.C = beta == 0 ? nullptr : device_c.data() + x.offset * bytes_of(types.cd);
     call.D = device_d.data() + x.offset * bytes_of(types.cd);
     if (in_place) call.C = call.D;
@@ -153,7 +159,8 @@ class GemmGpuTest : public SampleGpuTest {
     asked.K = problem.K;
     asked.trans_a = transposes_a(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
     asked.trans_b = transposes_b(problem.layout) ? GT_TRANSPOSE : GT_NO_TRANSPOSE;
-    asked.type_a = asked.type_b = c_type_of(problem.signature.a);
+    asked.type_a = c_type_of(problem.signature.a);
+    asked.type_b = c_type_of(problem.signature.b);
     asked.type_c = asked.type_d = c_type_of(problem.signature.d);
     gt_recipe recipe;
     ASSERT_EQ(gt_lookup(handle_, nullptr, &asked, &recipe), GT_OK) << gt_last_error();
@@ -161,8 +168,10 @@ class GemmGpuTest : public SampleGpuTest {
   }
 };
 
-constexpr Types kEveryTypes[] = {
-    {GT_F16, GT_F16}, {GT_F16, GT_F32}, {GT_BF16, GT_BF16}, {GT_BF16, GT_F32}, {GT_F32, GT_F32}};
+const Types kEveryTypes[] = {{GT_F16, GT_F16},          {GT_F16, GT_F32},
+                             {GT_BF16, GT_BF16},        {GT_BF16, GT_F32},
+                             {GT_F32, GT_F32},          {GT_F32, GT_BF16, GT_F32},
+                             {GT_BF16, GT_F32, GT_F32}, {GT_F32, GT_F16, GT_F32}};
 
 TEST_F(GemmGpuTest, MultipliesEveryTypeOrderLayoutAndAlignment) {
   int ran = 0;
@@ -291,6 +300,31 @@ TEST_F(GemmGpuTest, CopiesUnalignedOperandsInALaunchBefore) {
       open_with(size + ":type=bf16/bf16/f32/f32" + of_layout, mma + rest + ",REPACK=1",
                 mma + served);
       expect_all({GT_BF16, GT_F32});
+    }
+  }
+}
+
+// Weights of 16 bits beside rows of f32, as a router has them: streamed, in every layout, by the
+// winner and by its narrower twins.
+TEST_F(GemmGpuTest, StreamsOperandsOf16BitsBesideOnesOfF32) {
+  const std::string start = "skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=", end = ",PRED=1,TYPE_B=";
+  for (const gt_transpose trans_a : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+    for (const gt_transpose trans_b : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {
+      for (const gt_type type : {GT_BF16, GT_F16}) {
+        const Layout layout = layout_of(trans_a != 0, trans_b != 0);
+        const std::string config = start +
+                                   (trans_b != 0 ? "8,UNROLL=4,VEC=4" : "1,UNROLL=8,VEC=2") +
+                                   ",SPLIT_K=4,SKINNY_N=0,TA=" + std::to_string(trans_a) +
+                                   ",TB=" + std::to_string(trans_b) + end + std::to_string(type);
+        const std::string types = type == GT_BF16 ? "f32/bf16/f32/f32" : "f32/f16/f32/f32";
+        open_with("8x256x2048:type=" + types + ":layout=" + std::string(to_string(layout)), config,
+                  config);
+        const Types of = {GT_F32, type, GT_F32};
+        expect_exact({8, 256, 2048, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, of, 1, 0);
+        expect_exact({8, 256, 2048, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, of, -1, 2, kBiasRelu);
+        expect_exact({1, 255, 2047, 3, 1, GT_ROW_MAJOR, trans_a, trans_b}, of, 2, 1);
+        expect_exact({61, 250, 2050, 0, 0, GT_ROW_MAJOR, trans_a, trans_b}, of, 1, 1);
+      }
     }
   }
 }

@@ -101,6 +101,24 @@ TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {
   }
 }
 
+// An operand of 16 bits: streamed, staged, and on its way to a tile.
+TEST(Compile, MixedOperandsWithoutSpillsOnEveryArchitecture) {
+  const char* const configs[] = {
+      "skinny/CLUSTER=0,BS=8,TL=4,WARPS=4,LANES_K=32,UNROLL=2,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,"
+      "PRED=1,TYPE_B=2",
+      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,"
+      "PRED=1,TYPE_B=1",
+      "skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=4,VEC=4,SPLIT_K=2,SKINNY_N=1,TA=0,TB=1,"
+      "PRED=0,TYPE_B=2",
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=1,PRED=1,TYPE_B=2"};
+  for (const char* config : configs) {
+    for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"}) {
+      expect_clean(config, arch);
+    }
+  }
+}
+
 // Whole parts of a tile for each CTA, and parts that leave threads or a CTA with less to do.
 TEST(Compile, ClustersWithoutSpillsFromSm90On) {
   const std::string tile = "warp_tiled/CLUSTER=1,BM=64,BN=64,BK=16,WM=32,WN=64,TM=8,TN=8,";

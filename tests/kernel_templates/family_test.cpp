@@ -32,11 +32,11 @@ TEST(Family, ParametersStandInTheOrderOfTheirStruct) {
       names_of(*find_family("warp_tiled")),
       ElementsAre("CLUSTER", "BM", "BN", "BK", "WM", "WN", "TM", "TN", "WARPS_K", "STAGES", "ASYNC",
                   "FRAGMENTS", "VEC", "RASTER", "CTAS", "SPLIT_K", "TAIL", "TA", "TB", "PRED",
-                  "REPACK", "LINES", "VECS", "STEPPED", "REDUCE", "POINTERS"));
-  EXPECT_THAT(
-      names_of(*find_family("skinny")),
-      ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K", "SKINNY_N",
-                  "TA", "TB", "PRED", "REPACK", "KEEP", "STAGED_FIRST", "POINTERS"));
+                  "REPACK", "LINES", "VECS", "STEPPED", "REDUCE", "POINTERS", "TYPE_A", "TYPE_B"));
+  EXPECT_THAT(names_of(*find_family("skinny")),
+              ElementsAre("CLUSTER", "BS", "TL", "WARPS", "LANES_K", "UNROLL", "VEC", "SPLIT_K",
+                          "SKINNY_N", "TA", "TB", "PRED", "REPACK", "KEEP", "STAGED_FIRST",
+                          "POINTERS", "TYPE_A", "TYPE_B"));
 }
 
 TEST(Family, WithoutAParameterForTypesHasF32Only) {
@@ -47,6 +47,20 @@ TEST(Family, WithoutAParameterForTypesHasF32Only) {
   Signature mixed;
   mixed.accuracy = Accuracy::tf32;
   EXPECT_FALSE(family.supports(mixed));
+}
+
+TEST(Family, WithATypeForEachOperandHasOneOf16BitsBesideOneOfF32) {
+  for (const char* name : {"skinny", "warp_tiled"}) {
+    const KernelFamily& family = *find_family(name);
+    for (const char* types : {"f32", "f32/bf16/f32/f32", "f32/f16/f32/f32", "bf16/f32/f32/f32"}) {
+      EXPECT_TRUE(family.supports(parse_signature(types))) << name << " " << types;
+    }
+    for (const char* types : {"bf16", "bf16/bf16/f32/f32", "f16/bf16/f32/f32", "f32/bf16/bf16/bf16",
+                              "f32/bf16/f32/f32+tf32", "f32/e4m3/f32/f32", "f32/s8/f32/f32"}) {
+      EXPECT_FALSE(family.supports(parse_signature(types))) << name << " " << types;
+    }
+  }
+  EXPECT_FALSE(find_family("mma")->supports(parse_signature("f32/bf16/f32/f32+tf32")));
 }
 
 TEST(Family, TheSmallSpacesHaveTheSizesThatTheirRulesLeave) {

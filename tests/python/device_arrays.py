@@ -66,13 +66,14 @@ def stored(address, lines, length, ld, dtype):
     return as_strided(memory, (lines, length), (ld * memory.itemsize, memory.itemsize))
 
 
-def gemm(call, dtype, dtype_of_result):
-    """What gt_gemm does, by its documentation, with alpha 1 and beta 0."""
+def gemm(call, dtypes, dtype_of_result):
+    """What gt_gemm does, by its documentation, with alpha 1 and beta 0. dtypes: of A and B."""
     M, N, K = call["M"], call["N"], call["K"]
     by_columns = call["column_major"]
 
     def operand(which, ld, rows, columns, transposed, entry):
         # As stored: a row-major operand that is not transposed, and a column-major one that is, lie by rows.
+        dtype = dtypes[which]
         address = call[which] + entry * call["stride_" + which.lower()] * np.dtype(dtype).itemsize
         if transposed == by_columns:
             assert call[ld] >= columns
@@ -97,5 +98,5 @@ def multiply(a, b, bias=None, out=None):
     wrapped = [None if x is None else DeviceArray(x) for x in (a, b, bias, out)]
     calls = _core.calls_of(*wrapped)
     for call in calls:
-        gemm(call, a.dtype, out.dtype)
+        gemm(call, {"A": a.dtype, "B": b.dtype}, out.dtype)
     return calls

@@ -111,6 +111,10 @@ def results():
         check(f"{dtype}", a, b)
         check(f"{dtype} with bias", a, b, rand(96, dtype=dtype))
         check(f"{dtype} to float32", a, b, out=torch.empty(65, 96, device="cuda"))
+        rows, weights = rand(8, 128), rand(96, 128, dtype=dtype).mT
+        check(f"float32 by {dtype}", rows, weights)
+        check(f"{dtype} by float32 with bias", rand(8, 128, dtype=dtype), rand(128, 96), rand(96))
+        report(f"results float32 by {dtype} is float32", gemm_tune.matmul(rows, weights).dtype == torch.float32)
         check(f"{dtype} batch, B transposed", rand(3, 65, 128, dtype=dtype), rand(3, 96, 128, dtype=dtype).mT)
     parameter = torch.nn.Parameter(rand(40, 50))
     with torch.no_grad():

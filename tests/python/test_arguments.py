@@ -26,7 +26,7 @@ A, B, OUT = zeros(3, 5), zeros(5, 4), zeros(3, 4)
 @pytest.mark.parametrize("arguments, sentence", [
     ((zeros(3, 5, dtype=np.float64), B), "a is of the type '<f8': it must be one of float32"),
     ((A, zeros(5, 4, dtype=np.int64)), "b is of the type '<i8': it must be one of float32"),
-    ((A, zeros(5, 4, dtype=np.float16), None, OUT), "a is float32, b float16 and out float32: no kernel family has kernels of the types"),
+    ((A, zeros(5, 4, dtype=np.float16), None, zeros(3, 4, dtype=np.float16)), "a is float32, b float16 and out float16: no kernel family has kernels of the types"),
     ((A, zeros(4, 5), None, OUT), r"b has shape \(4, 5\) and a \(3, 5\): b needs 5 rows"),
     ((zeros(2, 3, 5), zeros(3, 5, 4), None, OUT), r"b has shape \(3, 5, 4\) and a \(2, 3, 5\): the dimensions before the last two"),
     ((zeros(), B, None, OUT), "a is a single number"),

@@ -53,6 +53,14 @@ def test_packed_matrices_are_the_problem_that_is_tuned():
     assert check(rand(2, 3, 5), rand(2, 5, 4))[0]["problem"] == "3x4x5:batch=2"
 
 
+def test_operands_of_two_types_are_one_call_of_both():
+    def problem(type_a, type_b):
+        return check(rand(3, 5, dtype=type_a), rand(4, 5, dtype=type_b).T, out=np.empty((3, 4), np.float32))[0]["problem"]
+
+    assert problem(np.float32, np.float16) == "3x4x5:type=f32/f16/f32/f32:layout=nt"
+    assert problem(np.float16, np.float32) == "3x4x5:type=f16/f32/f32/f32:layout=nt"
+
+
 def test_a_problem_has_the_alignment_of_the_call():
     def problem(a, b, out=None):
         return check(a, b, out=out)[0]["problem"]

@@ -372,9 +372,13 @@ TEST(SettledParams, AreTheLayoutAndTheWidthOfAccesses) {
                                                        {"STEPPED", 0},
                                                        {"TA", 0},
                                                        {"TB", 1},
+                                                       {"TYPE_A", 0},
+                                                       {"TYPE_B", 0},
                                                        {"VEC", 2}}));
-  EXPECT_EQ(of_skinny,
-            (std::map<std::string, int>{{"POINTERS", 0}, {"REPACK", 0}, {"TA", 0}, {"TB", 1}}));
+  EXPECT_EQ(
+      of_skinny,
+      (std::map<std::string, int>{
+          {"POINTERS", 0}, {"REPACK", 0}, {"TA", 0}, {"TB", 1}, {"TYPE_A", 0}, {"TYPE_B", 0}}));
   of_skinny.clear();
   for (const FixedParam& one : settled_params(parse_problem("64x64x64:batch=8:pointers"))) {
     if (one.name == "POINTERS") of_skinny[one.only_of->name] = one.value;
@@ -389,7 +393,7 @@ TEST(SettledParams, LeaveCopiesAndTheWidthOfAccessesToTheSearchWhereCopiesAllowW
     if (one.or_value) continue;
     if (one.only_of == nullptr || one.only_of->name == "warp_tiled") settled.insert(one.name);
   }
-  EXPECT_EQ(settled, (std::set<std::string>{"POINTERS", "REDUCE", "TA", "TB"}));
+  EXPECT_EQ(settled, (std::set<std::string>{"POINTERS", "REDUCE", "TA", "TB", "TYPE_A", "TYPE_B"}));
   for (const FixedParam& one : settled_params(packed_problem(1024, 1024, 1001, Layout::nn, 2))) {
     if (one.name == "REPACK") {
       EXPECT_EQ(one.value, 0);

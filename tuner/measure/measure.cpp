@@ -106,6 +106,11 @@ std::vector<Baseline> best_of_each(const std::vector<Contender>& contenders,
 // Why a library is not called for such products, as a sentence.
 std::optional<std::string> why_no_contender(BaselineKind kind, const Problem& problem) {
   const std::string name(to_string(kind));
+  const auto [a, b] = std::pair(problem.signature.a, problem.signature.b);
+  if (bytes_of(a) != bytes_of(b)) {
+    return name + ": no library multiplies " + std::string(to_string(a)) + " by " +
+           std::string(to_string(b));
+  }
   const Epilogue& epilogue = problem.epilogue;
   const bool is_strided = problem.batch_kind == BatchKind::strided;
   if (epilogue.is_none() && (is_strided || kind != BaselineKind::cublas_lt)) return std::nullopt;

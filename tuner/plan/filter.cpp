@@ -287,9 +287,10 @@ bool would_spill(const KnownConfig& config, const DeviceSpec& device) {
 }
 
 bool may_keep(int sixteenths, const Problem& problem, const DeviceSpec& device) {
-  const double elements = static_cast<double>(std::max(problem.M, problem.N)) *
-                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
-  const double bytes = elements * bytes_of(problem.signature.a);
+  const std::int64_t widest = std::max(problem.M * bytes_of(problem.signature.a),
+                                       problem.N * bytes_of(problem.signature.b));
+  const double bytes = static_cast<double>(widest) * static_cast<double>(problem.K) *
+                       static_cast<double>(problem.batch);
   const double kept = bytes * sixteenths / 16, l2 = static_cast<double>(device.l2_bytes);
   return bytes > l2 && kept >= l2 / 8 && kept <= l2 * 0.8;
 }
@@ -354,7 +355,8 @@ std::vector<int> seen_by_problems(const KnownConfig& config) {
           recipe.multiple_m,
           recipe.multiple_n,
           recipe.multiple_k,
-          static_cast<int>(recipe.type_ab),
+          static_cast<int>(recipe.type_a),
+          static_cast<int>(recipe.type_b),
           static_cast<int>(recipe.type_cd),
           recipe.repack ? 1 : 0,
           recipe.alignment_a,

@@ -110,7 +110,8 @@ typedef enum gt_transpose {
 
 /* The type of a matrix's elements. There are kernels for A and B of GT_F32, of GT_F16 (from sm_75
  * on), of GT_BF16 (from sm_80 on) and of GT_E4M3 (sm_90); C and D have one type: GT_F32, else
- * A's, beside GT_E4M3 a 16-bit float. Other calls are GT_NO_KERNEL, and gt_explain says why. */
+ * A's, beside GT_E4M3 a 16-bit float. One of A and B may be of GT_F32 and the other one of GT_F16
+ * or GT_BF16, with C and D of GT_F32. Other calls are GT_NO_KERNEL, and gt_explain says why. */
 typedef enum gt_type {
   GT_F32 = 0,
   GT_F16 = 1,  /* IEEE binary16, as CUDA's __half */
@@ -126,7 +127,8 @@ typedef enum gt_type {
  * are kernels for the classes that types stand for, for TF32 (from sm_80 on), FP32_F16X3 (from
  * sm_75 on, where fp32 is not expected to be faster), FP32_BF16X6 (sm_90) and SUMS_FP16 (sm_75). */
 typedef enum gt_accuracy {
-  GT_ACCURACY_OF_TYPES = 0,    /* FP32 for GT_F32, SUMS_FP32 for other floats, else SUMS_S32 */
+  GT_ACCURACY_OF_TYPES = 0,    /* FP32 beside an operand of GT_F32, SUMS_FP32 for other floats,
+                                  else SUMS_S32 */
   GT_ACCURACY_FP32 = 1,        /* fp32 throughout, each step rounded once */
   GT_ACCURACY_TF32 = 2,        /* fp32 operands rounded to tf32 */
   GT_ACCURACY_FP32_3XTF32 = 3, /* fp32 operands split into two tf32 parts */

@@ -147,7 +147,7 @@ std::variant<gt_gemm_call, Reason> tuned_call(const CublasCall& c, const HandleS
   const auto a = cublas_abi::element_type(c.type_a), b = cublas_abi::element_type(c.type_b),
              d = cublas_abi::element_type(c.type_c);
   const bool are_known = a && b && d;
-  if (!are_known || !cublas_abi::has_function({*a, *b, *d, *d, accuracy_of(*a)})) {
+  if (!are_known || !cublas_abi::has_function({*a, *b, *d, *d, accuracy_of(*a, *b)})) {
     return Reason::types;
   }
   const auto reason = kind_of_operand(*a) == OperandKind::f32

@@ -33,26 +33,26 @@ __device__ inline Args pointer_entry(Args args) {
   return args;
 }
 
-// The same of either kind of batch, of matrices of fp32.
-template <bool POINTERS>
+// The same of either kind of batch, of a D of f32.
+template <bool POINTERS, int TYPE_A = kTypeF32, int TYPE_B = kTypeF32>
 __device__ inline KernelArgs own_product(const KernelArgs& args) {
   if constexpr (POINTERS) {
     return pointer_entry(args);
   } else {
-    return batch_entry(args);
+    return batch_entry<TYPE_A, TYPE_B>(args);
   }
 }
 
 // Whether accesses of so many elements of A, of B, and of C and D are aligned.
-template <int TYPE_AB, int TYPE_CD, int VEC_A, int VEC_B, int VEC_CD, class Args>
+template <int TYPE_A, int TYPE_B, int TYPE_CD, int VEC_A, int VEC_B, int VEC_CD, class Args>
 __device__ inline bool are_aligned(const Args& args) {
   const auto divides = [](int bytes, const float* matrix) {
     return reinterpret_cast<unsigned long long>(matrix) % static_cast<unsigned>(bytes) == 0;
   };
   bool aligned = divides(VEC_CD * type_bytes(TYPE_CD), args.D);
   if (reduction_length(args) > 0) {
-    aligned = aligned && divides(VEC_A * type_bytes(TYPE_AB), args.A) &&
-              divides(VEC_B * type_bytes(TYPE_AB), args.B);
+    aligned = aligned && divides(VEC_A * type_bytes(TYPE_A), args.A) &&
+              divides(VEC_B * type_bytes(TYPE_B), args.B);
   }
   if constexpr (!kInPlace) {
     if (args.beta != 0.0f) aligned = aligned && divides(VEC_CD * type_bytes(TYPE_CD), args.C);
@@ -61,10 +61,10 @@ __device__ inline bool are_aligned(const Args& args) {
 }
 
 // The CTA's part of its product, whose elements are dealt out to the threads of all its CTAs.
-template <int TYPE_AB, int TYPE_CD, bool TRANSPOSED_A, bool TRANSPOSED_B>
+template <int TYPE_A, int TYPE_B, int TYPE_CD, bool TRANSPOSED_A, bool TRANSPOSED_B>
 __device__ inline void compute_elements(const KernelArgs& args) {
-  const auto* const a = reinterpret_cast<const Element<TYPE_AB>*>(args.A);
-  const auto* const b = reinterpret_cast<const Element<TYPE_AB>*>(args.B);
+  const auto* const a = reinterpret_cast<const Element<TYPE_A>*>(args.A);
+  const auto* const b = reinterpret_cast<const Element<TYPE_B>*>(args.B);
   const int K = reduction_length(args);
   const long long cta = static_cast<long long>(blockIdx.y) * gridDim.x + blockIdx.x;
   const long long threads = static_cast<long long>(gridDim.x) * gridDim.y * blockDim.x;

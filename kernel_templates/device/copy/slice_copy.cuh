@@ -9,22 +9,22 @@
 
 #include "kernel_templates/device/copy/async_copy.cuh"
 #include "kernel_templates/device/copy/slice_map.cuh"
+#include "kernel_templates/device/element/packed.cuh"
 #include "kernel_templates/device/element/select.cuh"
-#include "kernel_templates/device/element/vec.cuh"
 #include "kernel_templates/rules.h"
 
 namespace gemm_tune {
 
 // EDGE x BK elements at a time; ALONG_K: k runs along the stored rows. LD: floats from one k to the
 // next in shared memory. STEPPED: addresses step from slice to slice, instead of one offset from
-// the first slice's.
+// the first slice's. TYPE: of the elements, which are widened to f32 unless ASYNC.
 template <int EDGE, int BK, int THREADS, int VEC, bool ALONG_K, bool ASYNC, bool PREDICATED, int LD,
-          bool STEPPED = false>
+          bool STEPPED = false, int TYPE = kTypeF32>
 class SliceCopy {
  public:
   // src: the first slice's first element; edge_left: how far the matrix reaches from there, at
   // least one vector.
-  __device__ SliceCopy(const float* src, long long ld, int edge_left) : ld_(ld) {
+  __device__ SliceCopy(const Stored<TYPE>* src, long long ld, int edge_left) : ld_(ld) {
     const SlicePlace place = slice_place(EDGE, static_cast<int>(threadIdx.x), VEC, ALONG_K);
     smem_offset_ = place.k * LD + place.edge;
     k_ = place.k;
@@ -48,7 +48,7 @@ class SliceCopy {
 #pragma unroll
         for (int pass = 0; pass < kPasses; ++pass) {
           const bool inside = has_part(pass) && is_inside(pass, k_count);
-          share_[pass] = inside ? load_vec<VEC>(from.x[pass]) : Vec<VEC>{};
+          share_[pass] = inside ? load_packed<TYPE, VEC>(from.x[pass]) : Packed<TYPE, VEC>{};
         }
       }
       if constexpr (STEPPED) {
@@ -69,7 +69,7 @@ class SliceCopy {
     } else if (is_wanted) {
 #pragma unroll
       for (int pass = 0; pass < kPasses; ++pass) {
-        if (has_part(pass)) share_[pass] = load_vec<VEC>(from.x[pass]);
+        if (has_part(pass)) share_[pass] = load_packed<TYPE, VEC>(from.x[pass]);
       }
     }
     if constexpr (STEPPED) {
@@ -88,9 +88,9 @@ class SliceCopy {
         float* to = smem + smem_offset_ + offset(pass).k * LD + offset(pass).edge;
         if constexpr (ALONG_K) {
 #pragma unroll
-          for (int i = 0; i < VEC; ++i) to[i * LD] = share_[pass].x[i];
+          for (int i = 0; i < VEC; ++i) to[i * LD] = value_of(share_[pass], i);
         } else {
-          store_vec<VEC>(to, share_[pass]);
+          store_vec<VEC>(to, widened(share_[pass]));
         }
       }
     }
@@ -101,6 +101,7 @@ class SliceCopy {
   static constexpr int kPasses = copy_passes(EDGE, BK, THREADS, VEC);
   static_assert(kPasses <= 32);
   static_assert(!(ASYNC && ALONG_K && VEC > 1));
+  static_assert(!ASYNC || TYPE == kTypeF32);
 
   static __device__ constexpr SlicePlace offset(int pass) {
     return pass_offset(EDGE, THREADS, VEC, ALONG_K, pass);
@@ -119,10 +120,10 @@ class SliceCopy {
 
   // Where the passes of the next slice begin.
   struct Sources {
-    const float* x[kPasses];
+    const Stored<TYPE>* x[kPasses];
   };
   __device__ Sources sources() const {
-    const float* at[kSources];
+    const Stored<TYPE>* at[kSources];
 #pragma unroll
     for (int i = 0; i < kSources; ++i) at[i] = !STEPPED || ALONG_K ? src_[i] + at_ : src_[i];
     Sources from;
@@ -174,12 +175,12 @@ class SliceCopy {
   // Elements from one k to the next.
   __device__ long long step() const { return ALONG_K ? 1 : ld_; }
 
-  const float* src_[kSources];
+  const Stored<TYPE>* src_[kSources];
   const long long ld_;
   // Of the next slice, from src_; unused where STEPPED and k runs from row to row.
   typename Select<STEPPED, int, long long>::Type at_ = 0;
   int smem_offset_, k_;
-  Vec<VEC> share_[ASYNC ? 1 : kPasses];
+  Packed<TYPE, VEC> share_[ASYNC ? 1 : kPasses];
 };
 
 }  // namespace gemm_tune

@@ -6,26 +6,28 @@
 #pragma once
 
 #include "kernel_templates/device/copy/tile_map.cuh"
-#include "kernel_templates/device/element/vec.cuh"
+#include "kernel_templates/device/element/packed.cuh"
 
 namespace gemm_tune {
 
-// A thread's share of a tile on its way. For ORDER and SMEM_LD see smem_index().
-template <int ROWS, int COLS, int THREADS, int VEC, bool PREDICATED, TileOrder ORDER, int SMEM_LD>
+// A thread's share of a tile on its way, of elements of the TYPE, which are widened to f32. For
+// ORDER and SMEM_LD see smem_index().
+template <int ROWS, int COLS, int THREADS, int VEC, bool PREDICATED, TileOrder ORDER, int SMEM_LD,
+          int TYPE = kTypeF32>
 class TileCopy {
  public:
   // src points at the tile's first element. Elements at or past rows_left or cols_left become zero
   // and are not read; without PREDICATED both must cover the tile.
-  __device__ void load(const float* src, long long ld, int rows_left, int cols_left) {
+  __device__ void load(const Stored<TYPE>* src, long long ld, int rows_left, int cols_left) {
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       if (is_surplus(pass)) break;
       const auto [row, col] = position(pass);
       if constexpr (PREDICATED) {
         const int left = in_bounds(row, rows_left) ? cols_left - col : 0;
-        share_[pass] = load_vec_edge<VEC>(src + row * ld + col, left);
+        share_[pass] = load_packed_edge<TYPE, VEC>(src + row * ld + col, left);
       } else {
-        share_[pass] = load_vec<VEC>(src + row * ld + col);
+        share_[pass] = load_packed<TYPE, VEC>(src + row * ld + col);
       }
     }
   }
@@ -37,11 +39,11 @@ class TileCopy {
       if (is_surplus(pass)) break;
       const auto [row, col] = position(pass);
       if constexpr (kStoreVec == VEC) {
-        store_vec<VEC>(smem + smem_index(ORDER, row, col, SMEM_LD), share_[pass]);
+        store_vec<VEC>(smem + smem_index(ORDER, row, col, SMEM_LD), widened(share_[pass]));
       } else {
 #pragma unroll
         for (int i = 0; i < VEC; ++i) {
-          smem[smem_index(ORDER, row, col + i, SMEM_LD)] = share_[pass].x[i];
+          smem[smem_index(ORDER, row, col + i, SMEM_LD)] = value_of(share_[pass], i);
         }
       }
     }
@@ -74,7 +76,7 @@ class TileCopy {
     return tile_position(pass * THREADS + thread, COLS, VEC);
   }
 
-  Vec<VEC> share_[kPasses];
+  Packed<TYPE, VEC> share_[kPasses];
 };
 
 }  // namespace gemm_tune

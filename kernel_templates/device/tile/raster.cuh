@@ -4,14 +4,21 @@
 #pragma once
 
 #include "kernel_templates/device/call/call_form.cuh"
+#include "kernel_templates/device/element/packed.cuh"
 
 namespace gemm_tune {
 
-// The arguments of the CTA's own product.
-template <class Args>
+// The CTA's matrix of a strided batch, of elements of the type.
+template <int TYPE>
+__device__ inline const float* entry_of(const float* first, long long stride) {
+  return reinterpret_cast<const float*>(stored<TYPE>(first) + blockIdx.z * stride);
+}
+
+// The arguments of the CTA's own product, of a D of f32.
+template <int TYPE_A = kTypeF32, int TYPE_B = kTypeF32, class Args>
 __device__ inline Args batch_entry(Args args) {
-  args.A += blockIdx.z * args.stride_a;
-  args.B += blockIdx.z * args.stride_b;
+  args.A = entry_of<TYPE_A>(args.A, args.stride_a);
+  args.B = entry_of<TYPE_B>(args.B, args.stride_b);
   args.D += blockIdx.z * args.stride_c;
   if constexpr (!kInPlace) args.C += blockIdx.z * args.stride_c;
   return args;

@@ -29,7 +29,8 @@ def _on_cuda_out(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None, ou
 
 
 def _on_cpu(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    product = torch.matmul(a, b)
+    kind = torch.promote_types(a.dtype, b.dtype)
+    product = torch.matmul(a.to(kind), b.to(kind))
     result = product if bias is None else product + bias
     return result.contiguous()
 
@@ -41,7 +42,9 @@ def _on_cpu_out(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None, out
 def _fake(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     torch._check(a.dim() > 0, lambda: "a is a single number: it must have a dimension")
     torch._check(b.dim() > 0, lambda: "b is a single number: it must have a dimension")
-    torch._check(a.dtype == b.dtype, lambda: f"b is {b.dtype} and a {a.dtype}: both must have one type")
+    kind = torch.promote_types(a.dtype, b.dtype)
+    torch._check(a.dtype == b.dtype or kind == torch.float32,
+                 lambda: f"b is {b.dtype} and a {a.dtype}: both must have one type, or one of them float32")
     torch._check(a.device == b.device, lambda: f"b is on {b.device} and a on {a.device}: all must be on one device")
     rows = b.shape[-2] if b.dim() > 1 else b.shape[0]
     torch._check(a.shape[-1] == rows, lambda: f"b has {rows} rows: it needs {a.shape[-1]}, as a has columns")
@@ -50,7 +53,7 @@ def _fake(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None = None) ->
         *(a.shape[-2:-1] if a.dim() > 1 else ()),
         *(b.shape[-1:] if b.dim() > 1 else ()),
     ]
-    return a.new_empty(shape)
+    return a.new_empty(shape, dtype=kind)
 
 
 def _fake_out(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None, out: torch.Tensor) -> None:

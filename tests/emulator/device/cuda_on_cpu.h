@@ -53,6 +53,10 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+
 inline void __threadfence() {}
 
 // CTAs share one host thread.

@@ -159,6 +159,18 @@ MUTATIONS_OF = {
         ("the first slice again", r"at_ \+= k_count;|src_\[i\] \+= k_count \* ld_;", ";"),
         ("a whole first slice", r"advance\(k_count\);", "advance(BK);"),
     ],
+    "kernel_templates/device/element/packed.cuh": [
+        ("halves of a pair exchanged", r"i % 2 == 0 \? pair\.x", "i % 2 != 0 ? pair.x"),
+        ("the first pair again", r"pairs\[i / 2\]\)", "pairs[0])"),
+        ("pairs exchanged", r"\{\{pairs\.x, pairs\.y\}\}", "{{pairs.y, pairs.x}}"),
+        ("upper half left out at an edge", r"\|= bits << 16", "|= 0"),
+        ("edge fill is no number", r": 0u;", ": 0x7fffu;"),
+    ],
+    "kernel_templates/device/tile/raster.cuh": [
+        ("the batch's first matrix", r" \+ blockIdx\.z \* stride\)", ")"),
+        ("elements of another operand's type", r"entry_of<TYPE_A>", "entry_of<TYPE_B>"),
+        ("elements of another operand's type", r"entry_of<TYPE_B>", "entry_of<TYPE_A>"),
+    ],
     "kernel_templates/device/tile/line_store.cuh": [
         ("C read where D is", r"(?<!\*) c = args\.C ", " c = args.D "),
         ("alpha left out", r"args\.alpha \* sum", "sum"),
@@ -559,11 +571,15 @@ FAMILIES = {
         "CLUSTER=0,BM=32,BN=64,BK=8,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=1,FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
         "TAIL=2,TA=1,TB=0,PRED=1,REDUCE=1",
         "CLUSTER=0,BM=32,BN=32,BK=8,WM=32,WN=32,TM=4,TN=8,WARPS_K=2,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=2,RASTER=8,CTAS=1,SPLIT_K=2,"
-        "TAIL=0,TA=1,TB=0,PRED=1,REDUCE=1,POINTERS=1"],
+        "TAIL=0,TA=1,TB=0,PRED=1,REDUCE=1,POINTERS=1",
+        "CLUSTER=0,BM=32,BN=32,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,FRAGMENTS=1,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,"
+        "TAIL=0,TA=0,TB=1,PRED=1,TYPE_B=2"],
     "skinny": ["CLUSTER=0,BS=4,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=11,SKINNY_N=0,TA=0,TB=0,PRED=1",
                "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1",
                "CLUSTER=1,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=3,SKINNY_N=0,TA=0,TB=0,PRED=1",
-               "CLUSTER=0,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=0,PRED=1,KEEP=8,STAGED_FIRST=1"],
+               "CLUSTER=0,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=0,PRED=1,KEEP=8,STAGED_FIRST=1",
+               "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,PRED=1,TYPE_B=2",
+               "CLUSTER=0,BS=2,TL=2,WARPS=4,LANES_K=8,UNROLL=2,VEC=2,SPLIT_K=1,SKINNY_N=1,TA=0,TB=0,PRED=1,TYPE_B=1"],
     "mma": ["AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1",
             "AB=2,CD=2,BM=32,BN=48,BK=32,WM=16,WN=48,MMA_K=16,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=2,TA=0,TB=0,PRED=1 EPILOGUE=bias_column+relu",
             "AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1,REPACK=1",

@@ -180,6 +180,8 @@ constexpr Signature kSignatures[] = {
     signature_of(ElementType::bf16),
     signature_of(ElementType::e4m3, ElementType::f32),
     signature_of(ElementType::e4m3, ElementType::bf16),
+    {ElementType::f32, ElementType::bf16, ElementType::f32, ElementType::f32, Accuracy::fp32},
+    {ElementType::f16, ElementType::f32, ElementType::f32, ElementType::f32, Accuracy::fp32},
 };
 
 class VerifierKernels : public testing::TestWithParam<Signature> {};

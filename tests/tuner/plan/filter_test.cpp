@@ -63,8 +63,11 @@ TEST(FilterTest, RejectsAKernelForOtherTypes) {
   EXPECT_THAT(reject_before_compile(tile_128(), problem, a6000()),
               Optional(HasSubstr("element types")));
   KnownConfig typed = tile_128();
-  typed.recipe.type_ab = typed.recipe.type_cd = ElementType::bf16;
+  typed.recipe.type_a = typed.recipe.type_b = typed.recipe.type_cd = ElementType::bf16;
   EXPECT_EQ(reject_before_compile(typed, problem, a6000()), std::nullopt);
+  typed.recipe.type_b = ElementType::f32;
+  EXPECT_THAT(reject_before_compile(typed, problem, a6000()), Optional(HasSubstr("element types")));
+  typed.recipe.type_b = ElementType::bf16;
   typed.recipe.type_cd = ElementType::f32;
   EXPECT_THAT(reject_before_compile(typed, problem, a6000()), Optional(HasSubstr("element types")));
 }
