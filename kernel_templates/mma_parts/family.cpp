@@ -17,9 +17,9 @@
 namespace gemm_tune::mma_parts {
 namespace {
 
-constexpr Signature signature() {
+constexpr Signature signature(const Params& p) {
   Signature of_sums = signature_of(kSumType);
-  of_sums.accuracy = Accuracy::fp32_f16x3;
+  of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
   return of_sums;
 }
 
@@ -28,7 +28,7 @@ constexpr int kOtherRegisters = 38;  // addresses and counts, by 12 kernels for 
 
 Traits traits(const Params& p) {
   Traits t;
-  t.signature = signature();
+  t.signature = signature(p);
   t.least_sm = is_async(p) ? 80 : 75;
   t.deeper_sm = is_async(p) ? 0 : 80;
   t.async_copy = is_async(p);
@@ -50,7 +50,7 @@ Traits traits(const Params& p) {
   t.registers_estimate = held_registers(p) + kOtherRegisters;
   // As in mma: every access of a warp moves 512 bytes.
   const int blocks = (p.WM + p.WN) / kBlock, chunks = copied_chunks(p);
-  t.feed_instructions_per_k = 1.0 * kParts * blocks / kDepth;
+  t.feed_instructions_per_k = 1.0 * parts_of(p) * blocks / kDepth;
   t.feed_wavefronts_per_k = 4 * t.feed_instructions_per_k;
   t.fill_instructions_per_tile_k = chunks * (is_async(p) ? 1 : 2);
   t.fill_wavefronts_per_tile_k = 4 * t.fill_instructions_per_tile_k;
@@ -61,7 +61,7 @@ Traits traits(const Params& p) {
 
 LaunchPlan plan(Values values, const Problem& problem, int /*sm_count*/) {
   const Params p = params_of<Params>(values);
-  const parts::SplitKernels kernels = {kParts, p.TA != 0, p.TB != 0, /*have_clusters=*/false};
+  const parts::SplitKernels kernels = {parts_of(p), p.TA != 0, p.TB != 0, /*have_clusters=*/false};
   LaunchPlan plan;
   const parts::Regions regions = parts::add_splits(plan, kernels, problem);
   const std::int64_t row_tiles = (problem.M - 1) / p.BM + 1, col_tiles = (problem.N - 1) / p.BN + 1;
@@ -95,13 +95,15 @@ std::vector<std::vector<int>> representatives() {
   return all;
 }
 
-// Where a third of the rate of tensor cores is far above that of fp32, on every card of the
-// architecture: 2.7 times on a T4, 5.3 on an A100, but 1.3 on an RTX A6000 and below 1 on an RTX
-// 3090 (data sheets). Elsewhere a search decides.
+// Where a third of the rate of tensor cores, or a sixth, is far above that of fp32, on every card
+// of the architecture: 2.7 times on a T4, 5.3 or 2.7 on an A100, but 1.3 on an RTX A6000 and below
+// 1 on an RTX 3090 (data sheets). Elsewhere a search decides.
 std::optional<std::vector<int>> untuned(const Signature& asked, int sm) {
-  if (asked != signature() || (sm != 75 && sm != 80)) return std::nullopt;
+  if (sm != 75 && sm != 80) return std::nullopt;
   Params p = with_tile(64, 64, 32, 32, 2);
   if (sm < 80) p.MMA_K = 8;
+  p.ACCURACY = static_cast<int>(asked.accuracy);
+  if (reject(p) != nullptr || asked != signature(p)) return std::nullopt;
   return values_of(p);
 }
 
@@ -110,7 +112,7 @@ std::optional<std::vector<int>> untuned(const Signature& asked, int sm) {
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
       "mma_parts", /*revision=*/1,
-      "fp32 on tensor cores by mma.sync: operands split into two f16 parts, three products",
+      "fp32 on tensor cores by mma.sync: operands split into parts of 16 bits, products of parts",
       {tile_m_param("BM", &Params::BM, {32, 64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 96, 128, 256}),
        tile_k_param("BK", &Params::BK, {32, 64}),
@@ -122,9 +124,14 @@ KernelFamily family() {
         "K elements of one instruction; 8 is what sm_75 has, which has no cp.async either"},
        stages_param("STAGES", &Params::STAGES, {2, 3, 4}),
        transposed_a_param("TA", &Params::TA),
-       transposed_b_param("TB", &Params::TB)},
+       transposed_b_param("TB", &Params::TB),
+       {"ACCURACY",
+        &Params::ACCURACY,
+        {parts::kClassF16x3, parts::kClassBf16x6},
+        "4: two f16 parts of an operand, 5: three bf16 parts",
+        Role::accuracy,
+        parts::kClassF16x3}},
       rules().list, &reject, &traits);
-  family.accuracy = Accuracy::fp32_f16x3;
   family.plan = plan;
   family.takes_gemm_args = false;
   family.representatives = representatives();

@@ -2,9 +2,10 @@
 // mma_parts: D = alpha * op(A) * op(B) + beta * C of fp32 matrices on tensor cores by mma.sync,
 // with an error as small as fp32's: from sm_75 on what wgmma_parts does on Hopper.
 //
-// A first kernel splits each element of A and B into two f16 parts of a scaled line
-// (device/parts/split.cuh), or one operand's where the call keeps the parts of the other from an
-// earlier one. The product is the sum of three: high by high, high by low and low by high parts. A
+// A first kernel splits each element of A and B into two f16 parts of a scaled line or three bf16
+// parts (device/parts/split.cuh), or one operand's where the call keeps the parts of the other from
+// an earlier one. The product is the sum of three or six: high by high, high by low and low by high
+// parts, and the same with a middle part. A
 // CTA computes BM x BN in slices of BK, of all parts, that lie in STAGES buffers of shared memory
 // as in mma; a warp computes WM x WN. Where parts would lose too much, the first kernel sets a
 // flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh). Compiled and
@@ -27,6 +28,8 @@ using parts::Args;
 constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 constexpr bool kAsync = is_async(kP);
+constexpr int kParts = parts_of(kP), kPartType = parts::part_type(kParts);
+constexpr bool kIsScaled = parts::is_scaled(kParts);
 constexpr int kBlocksM = kP.WM / kBlock, kBlocksN = kP.WN / kBlock;  // of a warp
 
 // Slices of parts are whole along K, whose lines are padded.
@@ -79,7 +82,7 @@ struct Sums {
     for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
       for (int j = 0; j < 2 * kBlocksN; ++j) {
-        multiply_blocks<kTypeF16, kP.MMA_K>(x[i][j], a[i], b[j / 2], j % 2);
+        multiply_blocks<kPartType, kP.MMA_K>(x[i][j], a[i], b[j / 2], j % 2);
       }
     }
   }
@@ -100,22 +103,56 @@ struct Sums {
 // The lines of a tile of an operand.
 struct Operand {
   const Bits16* high;
-  long long to_low;  // elements
-  int lines_left;    // from the tile's first one on
+  long long to_next;  // elements, from a part to the next one
+  int lines_left;     // from the tile's first one on
 
   // first: of the tile's lines; lines: of a matrix.
   __device__ Operand(const parts::OperandCopy& copy, int batch, int lines, int first, int parts_k)
       : high(reinterpret_cast<const Bits16*>(copy.at) +
              (1LL * kParts * batch * lines + first) * parts_k),
-        to_low(1LL * lines * parts_k),
+        to_next(1LL * lines * parts_k),
         lines_left(lines - first) {}
+};
+
+// Copies of PARTS parts of an operand's tile, whose slices lie one after the other.
+template <int EDGE, int PARTS = kParts>
+class PartCopies {
+ public:
+  // part: the first of them.
+  __device__ PartCopies(const Operand& of, const Bits16* part, int parts_k)
+      : own_(part, parts_k, of.lines_left), others_(of, part + of.to_next, parts_k) {}
+
+  // Sets out for a share of the next slice.
+  template <int SHARE, int SHARES>
+  __device__ void begin(Bits16* smem) {
+    own_.template begin<true, SHARE, SHARES>(smem, kP.BK);
+    others_.template begin<SHARE, SHARES>(smem + EDGE * kP.BK);
+  }
+  __device__ void finish(Bits16* smem) const {
+    own_.finish(smem);
+    others_.finish(smem + EDGE * kP.BK);
+  }
+
+ private:
+  Copy<EDGE> own_;
+  PartCopies<EDGE, PARTS - 1> others_;
+};
+
+template <int EDGE>
+class PartCopies<EDGE, 0> {
+ public:
+  __device__ PartCopies(const Operand&, const Bits16*, int) {}
+  template <int, int>
+  __device__ void begin(Bits16*) {}
+  __device__ void finish(Bits16*) const {}
 };
 
 // One tile: brings its slices in and multiplies them.
 //
 // Tensor cores cut their sums off, and the more steps a sum has, the more it loses. The sums of 32
-// k are therefore begun anew and then added in fp32, rounded to nearest. Products of high by low
-// parts count 2^-11 of the others: they are added up first, and their sums scaled, which is exact.
+// k are therefore begun anew and then added in fp32, rounded to nearest. Products of low parts are
+// added up first; those of f16 count 2^-11 of the others, and their sums are scaled, which is
+// exact.
 //
 // Blocks are loaded while others are multiplied. A warp has loaded all blocks of a slice before it
 // multiplies the last ones; there, where its multiplications hide the wait, it meets the others:
@@ -125,10 +162,8 @@ class Segment {
  public:
   __device__ Segment(const Operand& a, const Operand& b, int parts_k, Bits16* a_smem,
                      Bits16* b_smem, const Place& place)
-      : a_high_(a.high, parts_k, a.lines_left),
-        a_low_(a.high + a.to_low, parts_k, a.lines_left),
-        b_high_(b.high, parts_k, b.lines_left),
-        b_low_(b.high + b.to_low, parts_k, b.lines_left),
+      : a_copies_(a, a.high, parts_k),
+        b_copies_(b, b.high, parts_k),
         a_places_(place.row),
         b_places_(place.col),
         a_smem_(a_smem),
@@ -153,7 +188,7 @@ class Segment {
   }
 
  private:
-  static constexpr int kHigh = 0, kLow = 1;
+  static constexpr int kHigh = 0, kLowest = kParts - 1;
   static constexpr int kWindows = kP.BK / kPromotedEach;  // of a slice
   static constexpr int kSteps = kPromotedEach / kDepth;   // of a window
   static_assert(kSteps == 2);
@@ -167,14 +202,12 @@ class Segment {
     load_a(high_[1], kHigh, kSecond);
     load_b(high_[1], kHigh, kSecond);
     begin_copy<2 * WINDOW, 2 * kWindows>();
-    window.multiply(low_.a, high_[0].b);
-    load_a(low_, kLow, kSecond);
-    window.multiply(high_[0].a, low_.b);
-    load_b(low_, kLow, kSecond);
+    multiply_low_parts<WINDOW, 0, kLowest>(window);
     begin_copy<2 * WINDOW + 1, 2 * kWindows>();
-    window.multiply(low_.a, high_[1].b);
-    window.multiply(high_[1].a, low_.b);
-    window.for_each([](float& x, int, int, int) { x *= 1 / parts::kLowScale; });
+    multiply_low_parts<WINDOW, 1, kLowest>(window);
+    if constexpr (kIsScaled) {
+      window.for_each([](float& x, int, int, int) { x *= 1 / parts::kLowScale; });
+    }
     window.multiply(high_[0].a, high_[0].b);
     if constexpr (!kIsLast) {
       load_step(kSecond + 1);
@@ -187,6 +220,21 @@ class Segment {
     if constexpr (!kIsLast) multiply_windows<WINDOW + 1>(sums);
   }
 
+  // Of a k step of a window the products of PART, which is loaded, and of higher ones but the
+  // highest. Loads the next part or step.
+  template <int WINDOW, int STEP, int PART>
+  __device__ void multiply_low_parts(Sums& window) {
+    constexpr bool kIsLast = PART == 1 && STEP + 1 == kSteps;
+    constexpr int kNext = PART > 1 ? PART - 1 : kLowest;
+    constexpr int kNextStep = WINDOW * kSteps + STEP + (PART > 1 ? 0 : 1);
+    if constexpr (!kIsScaled && PART == 1) window.multiply(low_.a, low_.b);  // middle by middle
+    window.multiply(low_.a, high_[STEP].b);
+    if constexpr (!kIsLast) load_a(low_, kNext, kNextStep);
+    window.multiply(high_[STEP].a, low_.b);
+    if constexpr (!kIsLast) load_b(low_, kNext, kNextStep);
+    if constexpr (PART > 1) multiply_low_parts<WINDOW, STEP, PART - 1>(window);
+  }
+
   __device__ void meet_next_slice() {
     read_ = next(read_);
     finish_copy();
@@ -197,29 +245,17 @@ class Segment {
 
   static __device__ int next(int stage) { return stage + 1 == kP.STAGES ? 0 : stage + 1; }
 
-  static __device__ Bits16* part_of(Bits16* smem, int slice, int stage, int part) {
-    return smem + (stage * kParts + part) * slice;
-  }
-
-  // The next slice's way into a stage, in parts: what cp.async does not bring waits in registers.
-  template <int PART, int PARTS>
+  // The next slice's way into a stage, in shares: what cp.async does not bring waits in registers.
+  template <int SHARE, int SHARES>
   __device__ void begin_copy() {
     if (to_copy_ == 0) return;
-    Bits16* const a = part_of(a_smem_, slice_a(kP), write_, kHigh);
-    Bits16* const b = part_of(b_smem_, slice_b(kP), write_, kHigh);
-    a_high_.template begin<true, PART, PARTS>(a, kP.BK);
-    a_low_.template begin<true, PART, PARTS>(a + slice_a(kP), kP.BK);
-    b_high_.template begin<true, PART, PARTS>(b, kP.BK);
-    b_low_.template begin<true, PART, PARTS>(b + slice_b(kP), kP.BK);
+    a_copies_.template begin<SHARE, SHARES>(a_smem_ + write_ * kParts * slice_a(kP));
+    b_copies_.template begin<SHARE, SHARES>(b_smem_ + write_ * kParts * slice_b(kP));
   }
   __device__ void finish_copy() {
     if (to_copy_ == 0) return;
-    Bits16* const a = part_of(a_smem_, slice_a(kP), write_, kHigh);
-    Bits16* const b = part_of(b_smem_, slice_b(kP), write_, kHigh);
-    a_high_.finish(a);
-    a_low_.finish(a + slice_a(kP));
-    b_high_.finish(b);
-    b_low_.finish(b + slice_b(kP));
+    a_copies_.finish(a_smem_ + write_ * kParts * slice_a(kP));
+    b_copies_.finish(b_smem_ + write_ * kParts * slice_b(kP));
   }
   __device__ void end_copy() {
     if constexpr (kAsync) commit_copies();
@@ -248,15 +284,15 @@ class Segment {
   }
   // The first step of a window.
   __device__ void load_step(int step) {
-    load_a(low_, kLow, step);
+    load_a(low_, kLowest, step);
     load_b(high_[0], kHigh, step);
     load_a(high_[0], kHigh, step);
-    load_b(low_, kLow, step);
+    load_b(low_, kLowest, step);
   }
   __device__ void load_first() { load_step(0); }
 
-  Copy<kP.BM> a_high_, a_low_;
-  Copy<kP.BN> b_high_, b_low_;
+  PartCopies<kP.BM> a_copies_;
+  PartCopies<kP.BN> b_copies_;
   const Places<MmaOperand::a, kP.BM, kP.WM> a_places_;
   const Places<MmaOperand::b, kP.BN, kP.WN> b_places_;
   Bits16* const a_smem_;
@@ -268,7 +304,8 @@ class Segment {
 
 extern "C" __global__ void __launch_bounds__(parts::kMostSplitThreads, parts::kSplitCtas)
     split(const __grid_constant__ parts::SplitArgs args) {
-  parts::split_operands<kParts, kP.TA == 0, kP.TB != 0, parts::Across::long_strips>(args);
+  parts::split_operands<kParts, kP.TA == 0, kP.TB != 0,
+                        kIsScaled ? parts::Across::long_strips : parts::Across::wide_strips>(args);
 }
 
 extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_constant__ Args args) {

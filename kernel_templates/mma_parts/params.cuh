@@ -15,15 +15,16 @@ struct Params {
   int MMA_K;       // depth of an instruction; with 8, which is what sm_75 has, no cp.async
   int STAGES;      // slices in shared memory
   int TA, TB;      // 1: A is stored [K,M]; B is stored [N,K]
+  int ACCURACY = parts::kClassF16x3;  // of accuracy
 };
 
-constexpr int kParts = 2;          // of f16
-constexpr int kPartBytes = 2;      // of an element
+constexpr int kPartBytes = 2;      // of an element of a part
 constexpr int kPromotedEach = 32;  // k whose sums stay in the tensor cores
 constexpr int kRaster = 8;         // rows of tiles that are walked side by side
 constexpr int kDepth = block_depth(kPartBytes);
 constexpr int kMostThreads = 512;
 
+constexpr int parts_of(const Params& p) { return parts::parts_of(p.ACCURACY); }
 constexpr bool is_async(const Params& p) { return p.MMA_K == 16; }
 constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
 constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p); }
@@ -32,20 +33,21 @@ constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p);
 constexpr int slice_a(const Params& p) { return p.BM * p.BK; }
 constexpr int slice_b(const Params& p) { return p.BN * p.BK; }
 constexpr int smem_floats_a(const Params& p) {
-  return p.STAGES * kParts * slice_a(p) * kPartBytes / 4;
+  return p.STAGES * parts_of(p) * slice_a(p) * kPartBytes / 4;
 }
 constexpr int smem_floats_b(const Params& p) {
-  return p.STAGES * kParts * slice_b(p) * kPartBytes / 4;
+  return p.STAGES * parts_of(p) * slice_b(p) * kPartBytes / 4;
 }
 constexpr int smem_bytes(const Params& p) { return (smem_floats_a(p) + smem_floats_b(p)) * 4; }
 
 // Chunks of a slice's parts that a thread copies.
 constexpr int copied_chunks(const Params& p) {
   const int chunks = p.BK / chunk_elements(kPartBytes);
-  return kParts * (chunk_passes(p.BM, chunks, threads(p)) + chunk_passes(p.BN, chunks, threads(p)));
+  return parts_of(p) *
+         (chunk_passes(p.BM, chunks, threads(p)) + chunk_passes(p.BN, chunks, threads(p)));
 }
 constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
-// Sums and those since the last promotion; high parts of two k steps and low ones of one; of a
+// Sums and those since the last promotion; high parts of two k steps and other ones of one; of a
 // slice on its way what cp.async does not bring.
 constexpr int held_registers(const Params& p) {
   return 2 * sums_per_thread(p) + 3 * 4 * (p.WM + p.WN) / kBlock +
@@ -61,11 +63,13 @@ constexpr auto rules() {
        [](const Params& p) { return threads(p) > kMostThreads; }},
       {"a CTA's warps are a power of two", "BM BN WM WN",
        [](const Params& p) { return (threads(p) & (threads(p) - 1)) != 0; }},
-      {"registers hold no blocks beside the sums", "BM BN BK WM WN MMA_K",
+      {"registers hold no blocks beside the sums", "BM BN BK WM WN MMA_K ACCURACY",
        [](const Params& p) {
          const int least = held_registers(p) + kLeastOtherRegisters;
          return least > 255 || least * threads(p) > 65536;
        }},
+      {"bf16 parts need instructions of depth 16", "MMA_K ACCURACY",
+       [](const Params& p) { return p.ACCURACY == parts::kClassBf16x6 && p.MMA_K != 16; }},
       {"more than two stages need cp.async", "MMA_K STAGES",
        [](const Params& p) { return p.STAGES > 2 && !is_async(p); }},
   });
@@ -81,6 +85,9 @@ constexpr const char* reject(const Params& p) {
   if (p.MMA_K != 8 && p.MMA_K != 16) return "MMA_K must be 8 or 16";
   if (p.STAGES < 2 || p.STAGES > 8) return "STAGES must lie between 2 and 8";
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
+  if (p.ACCURACY != parts::kClassF16x3 && p.ACCURACY != parts::kClassBf16x6) {
+    return "ACCURACY must be 4 or 5";
+  }
   return first_broken(rules(), p);
 }
 

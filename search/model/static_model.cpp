@@ -19,6 +19,12 @@ constexpr double kSectorBytes = 32;  // the unit of traffic between L1, L2 and D
 
 double element_bytes(ElementType type) { return bytes_of(type); }
 
+// Of an element of A or B as the product reads it: of all its parts where it is split.
+double read_bytes(const Traits& traits, ElementType type) {
+  const int parts = info_of(traits.signature.accuracy).parts;
+  return parts > 1 ? parts * kPartBytes : element_bytes(type);
+}
+
 // Registers and spills of a config, compiled or estimated.
 struct Footprint {
   int registers = 1;
@@ -97,8 +103,8 @@ Traffic traffic(const Traits& traits, const Problem& problem, const Work& work, 
   const double grid = work.uncut_ctas, cta_k = work.slices * traits.tile_k;
   const double M = static_cast<double>(problem.M), N = static_cast<double>(problem.N);
   const double K = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
-  const double a_element = element_bytes(traits.signature.a);
-  const double b_element = element_bytes(traits.signature.b);
+  const double a_element = read_bytes(traits, traits.signature.a);
+  const double b_element = read_bytes(traits, traits.signature.b);
   const double c_bytes = M * N * batch * element_bytes(traits.signature.d);
 
   Traffic bytes;
@@ -292,8 +298,8 @@ ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
   occupancy_ = resident.fraction;
   // Rows of A are read tile_k at a time; straight from global memory, L1 keeps the sectors of A for
   // the next k steps.
-  const double a_element = element_bytes(traits.signature.a);
-  const double b_element = element_bytes(traits.signature.b);
+  const double a_element = read_bytes(traits, traits.signature.a);
+  const double b_element = read_bytes(traits, traits.signature.b);
   a_row_bytes_ =
       a_element * (traits.reads_global_in_inner_loop ? 1 : sector_waste(traits.tile_k * a_element));
   b_column_bytes_ = b_element * sector_waste(traits.tile_n * b_element);

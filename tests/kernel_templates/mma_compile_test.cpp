@@ -43,7 +43,7 @@ TEST(PartsCompile, WithoutSpillsOrSerialisedInstructions) {
   }
 }
 
-// Of f16 parts by mma.sync, the largest warp tiles and those that go through registers. What splits
+// By mma.sync, the largest warp tiles and those that go through registers. What splits
 // operands may spill, which its resources are not asked for.
 TEST(PartsCompile, ByMmaWithoutSpillsOnEveryArchitecture) {
   expect_clean("mma_parts/BM=128,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0", 75);
@@ -52,6 +52,8 @@ TEST(PartsCompile, ByMmaWithoutSpillsOnEveryArchitecture) {
   expect_clean("mma_parts/BM=128,BN=128,BK=32,WM=32,WN=64,MMA_K=16,STAGES=3,TA=0,TB=1", 89);
   expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=4,TA=1,TB=1", 90);
   expect_clean("mma_parts/BM=128,BN=96,BK=32,WM=32,WN=48,MMA_K=16,STAGES=3,TA=0,TB=0", 120);
+  expect_clean("mma_parts/BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=5",
+               80);
 }
 
 // Between them every layout, type, way of copying and kind of edge.

@@ -26,6 +26,11 @@ const char* const kOtherByMma =
 const char* const kByMmaOfTuring =
     "mma_parts/BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0";
 
+const char* const kOfBf16ByMma =
+    "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=5";
+const char* const kOtherOfBf16ByMma =
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5";
+
 using Case = std::tuple<const char*, Data>;
 
 class SplitOperands : public testing::TestWithParam<Case> {
@@ -53,7 +58,8 @@ std::string name_of(const testing::TestParamInfo<Case>& one) {
 
 INSTANTIATE_TEST_SUITE_P(Data, SplitOperands,
                          testing::Combine(testing::Values(kConfig, kOfBf16, kOtherOfBf16, kByMma,
-                                                          kOtherByMma, kByMmaOfTuring),
+                                                          kOtherByMma, kByMmaOfTuring, kOfBf16ByMma,
+                                                          kOtherOfBf16ByMma),
                                           testing::ValuesIn(kAllData)),
                          name_of);
 
@@ -90,8 +96,13 @@ TEST(SplitOperandsCopies, AreScaledByTheLargestMagnitudeOfAllCtas) {
 TEST(SplitOperandsCopies, OfBf16AreTheSameOfEveryTileAndLayout) {
   EmulatedKernel kernel(object_of(kOfBf16), kOfBf16);
   EmulatedKernel other(object_of(kOtherOfBf16), kOtherOfBf16);
-  for (const int K : {131, 2200, 8300})
-    EXPECT_TRUE(makes_the_same_copies(kernel, other, Data::scaled_lines, K)) << K;
+  EmulatedKernel by_mma(object_of(kOfBf16ByMma), kOfBf16ByMma);
+  EmulatedKernel other_by_mma(object_of(kOtherOfBf16ByMma), kOtherOfBf16ByMma);
+  for (const int K : {131, 2200, 8300}) {
+    for (EmulatedKernel* const one : {&other, &by_mma, &other_by_mma}) {
+      EXPECT_TRUE(makes_the_same_copies(kernel, *one, Data::scaled_lines, K)) << K;
+    }
+  }
 }
 
 // Of the sums' order, which a GPU is held against, too.
@@ -105,7 +116,8 @@ TEST(SplitOperandsBits, AreThoseOfProductsOfPartsByMma) {
 
 // What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
 TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
-  for (const char* config : {kConfig, kOfBf16, kOtherOfBf16, kByMma, kOtherByMma, kByMmaOfTuring}) {
+  for (const char* config : {kConfig, kOfBf16, kOtherOfBf16, kByMma, kOtherByMma, kByMmaOfTuring,
+                             kOfBf16ByMma, kOtherOfBf16ByMma}) {
     EmulatedKernel kernel(object_of(config), config);
     EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5) << config;
     EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5) << config;
