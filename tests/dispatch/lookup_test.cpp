@@ -590,6 +590,20 @@ TEST_F(LookupTest, CallsNameTheirTypes) {
               HasSubstr("no kernel family has kernels of the types f16/f16/f32/bf16 yet"));
 }
 
+// In row-major terms A and B of a column-major call change places. No library has such a product.
+TEST_F(LookupTest, OperandsMayHaveTwoTypesInEitherOrderOfStorage) {
+  gt_gemm_call call = make_call(64, 64, 64);
+  call.type_b = GT_BF16;
+  for (const gt_order order : {GT_ROW_MAJOR, GT_COLUMN_MAJOR}) {
+    call.order = order;
+    const gt_recipe recipe = lookup(call);
+    EXPECT_EQ(recipe.match, GT_MATCH_DEFAULT);
+    EXPECT_THAT(recipe.config, StartsWith("warp_tiled/"));
+    EXPECT_THAT(recipe.config, HasSubstr(order == GT_ROW_MAJOR ? ",TYPE_B=2" : ",TYPE_A=2"));
+    EXPECT_EQ(needed_alignment(recipe), (std::vector<int>{16, 8, 16, 16}));
+  }
+}
+
 TEST_F(LookupTest, GivenAddressesAndLeadingDimensionsCountAndNoneArePacked) {
   const gt_recipe packed = lookup(make_call(1024, 1024, 1024));
   gt_gemm_call call = make_call(1024, 1024, 1024);
