@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/in_parallel.h"
@@ -20,6 +21,12 @@ constexpr std::size_t kMostObserved = 256;
 constexpr int kFitSteps = 20;
 constexpr std::size_t kChunk =
     4096;  // points whose correction is computed at once: it stays in the cache
+// An error at one problem holds at another one in part only: of an observed error's variance a
+// quarter or so is taken for noise. A point's own errors weigh as much as their sources are alike;
+// what the surrogate makes of all weighs beside them this times what the likest lacks of being
+// alike (docs/notes/search/search_quality.md).
+constexpr double kNoise = -1, kNoiseSpread = 1;  // as Surrogate::Constants has them
+constexpr double kSurrogateWeight = 5;
 
 double median(std::vector<std::pair<std::size_t, double>> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -28,9 +35,14 @@ double median(std::vector<std::pair<std::size_t, double>> values) {
   return middle->second;
 }
 
+struct Correction {
+  double log_ratio = 0;
+  double weight = 0, most = 0;  // of its sources' likeness: the sum and the greatest
+};
+
 // By point, how far off the model is expected to be at the target, as a logarithm: the sources'
 // ratios, each source's median being 0, averaged by likeness, and less the less alike they are.
-std::map<std::size_t, double> corrections(std::span<const Evidence> evidence) {
+std::map<std::size_t, Correction> corrections(std::span<const Evidence> evidence) {
   struct Sum {
     double weights = 0, weighted = 0, most = 0;
   };
@@ -45,19 +57,20 @@ std::map<std::size_t, double> corrections(std::span<const Evidence> evidence) {
       sum.most = std::max(sum.most, source.likeness);
     }
   }
-  std::map<std::size_t, double> result;
+  std::map<std::size_t, Correction> result;
   for (const auto& [point, sum] : sums) {
-    if (sum.weights > 0) result[point] = sum.most * sum.weighted / sum.weights;
+    if (sum.weights == 0) continue;
+    result[point] = {sum.most * sum.weighted / sum.weights, sum.weights, sum.most};
   }
   return result;
 }
 
 // The best half of them by corrected prior, the others evenly from the rest.
-std::vector<std::size_t> to_observe(const std::map<std::size_t, double>& corrections,
+std::vector<std::size_t> to_observe(const std::map<std::size_t, Correction>& corrections,
                                     const std::vector<double>& log_prior) {
   std::vector<std::pair<double, std::size_t>> order;
   for (const auto& [point, correction] : corrections) {
-    order.emplace_back(log_prior[point] + correction, point);
+    order.emplace_back(log_prior[point] + correction.log_ratio, point);
   }
   std::sort(order.begin(), order.end());
   const std::size_t best = std::min(order.size(), kMostObserved / 2);
@@ -112,7 +125,7 @@ std::vector<double> transferred_prior(const SearchSpace& space, std::vector<doub
   if (prior_us.size() != space.size()) {
     throw std::invalid_argument("a transferred prior needs one prior time per point");
   }
-  std::map<std::size_t, double> known = corrections(evidence);
+  std::map<std::size_t, Correction> known = corrections(evidence);
   std::vector<double> log_prior;
   for (const double time : prior_us) log_prior.push_back(std::log(time));
   std::erase_if(known, [&](const auto& one) { return !std::isfinite(log_prior.at(one.first)); });
@@ -123,22 +136,26 @@ std::vector<double> transferred_prior(const SearchSpace& space, std::vector<doub
   constants.scale = search.prior_scale;
   constants.scale_weight = search.prior_scale_weight;
   constants.length = search.prior_length;
+  constants.noise = kNoise;
+  constants.noise_spread = kNoiseSpread;
   Surrogate surrogate(space, {}, constants);
   std::vector<double> values;
   const std::vector<std::size_t> observed = to_observe(known, log_prior);
-  for (const std::size_t point : observed) values.push_back(known.at(point));
+  for (const std::size_t point : observed) values.push_back(known.at(point).log_ratio);
   surrogate.fit(observed, values, {}, kFitSteps);
-  for (const auto& [point, correction] : known) prior_us[point] *= std::exp(correction);
-  std::vector<std::size_t> others;
-  for (std::size_t point = 0; point < space.size(); ++point) {
-    if (known.find(point) == known.end()) others.push_back(point);
-  }
-  in_parallel(threads, (others.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
-    const std::span<const std::size_t> rest = std::span(others).subspan(chunk * kChunk);
+  std::vector<std::size_t> all(space.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  in_parallel(threads, (all.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    const std::span<const std::size_t> rest = std::span(all).subspan(chunk * kChunk);
     const std::span<const std::size_t> points = rest.first(std::min(kChunk, rest.size()));
     const Eigen::VectorXf means = surrogate.means(points);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      prior_us[points[i]] *= std::exp(means[static_cast<Eigen::Index>(i)]);
+      double correction = means[static_cast<Eigen::Index>(i)];
+      if (const auto own = known.find(points[i]); own != known.end()) {
+        const double weight = own->second.weight, doubt = kSurrogateWeight * (1 - own->second.most);
+        correction += weight / (weight + doubt) * (own->second.log_ratio - correction);
+      }
+      prior_us[points[i]] *= std::exp(correction);
     }
   });
   return prior_us;

@@ -58,7 +58,28 @@ TEST(TransferTest, TheLessAlikeTheSourceTheLessItCorrects) {
   const std::vector<Evidence> sources = {evidence(0.5)};
   const std::vector<double> prior =
       transferred_prior(space, std::vector<double>(40, 10.0), sources);
-  EXPECT_NEAR(prior[1] / prior[0], std::sqrt(1.5), 1e-6);
+  EXPECT_NEAR(prior[1] / prior[0], std::sqrt(1.5), 0.01);
+}
+
+// A config that took half again as long as the model says, unlike all that are similar.
+TEST(TransferTest, AnErrorUnlikeThoseOfItsNeighboursCountsTheMoreTheMoreProblemsHadIt) {
+  const SearchSpace space = line();
+  Evidence source = {0.8, {}};
+  for (std::size_t point = 0; point < 40; ++point) {
+    source.log_ratios.emplace_back(point, point == 20 ? std::log(1.5) : 0);
+  }
+  const auto corrected_by = [&](std::size_t problems) {
+    const std::vector<Evidence> sources(problems, source);
+    const std::vector<double> prior =
+        transferred_prior(space, std::vector<double>(40, 1.0), sources);
+    EXPECT_NEAR(prior[2], 1, 0.02);
+    return prior[20];
+  };
+  const double by_one = corrected_by(1), by_eight = corrected_by(8);
+  EXPECT_GT(by_one, 1.1);
+  EXPECT_LT(by_one, 1.25);
+  EXPECT_GT(by_eight, 1.3);
+  EXPECT_LT(by_eight, std::pow(1.5, 0.8));
 }
 
 TEST(TransferTest, OfTwoSourcesTheOneMoreAlikeCountsMore) {
