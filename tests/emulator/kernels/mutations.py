@@ -439,7 +439,7 @@ MUTATIONS_OF = {
         ("high by low dropped", r"\{0, 2\}", "{1, 1}"),
     ],
     "kernel_templates/wgmma_parts/consumer.cuh": [
-        ("low parts count as high ones", r"1 / kLowScale", "1"),
+        ("low parts count as high ones", r"1 / parts::kLowScale", "1"),
         ("sums not promoted", r"(kHighSteps \+ step, )step(\);(?:.|\n)*?)add_up\(sums_, high\)",
          r"\1k | i | step\2if (k + 1 == k_blocks && i + 1 == kPromotions) add_up(sums_, high)"),
         ("products not waited for", r"wgmma::wait_multiplied<0>\(\);", ";"),
@@ -490,7 +490,7 @@ MUTATIONS_OF = {
         ("the first round again", r"rows\.load\(k \+ step, x\)", "rows.load(k, x)"),
         ("cluster not awaited", r"(cluster_arrive_stored\(\);\s*)cluster_wait\(\);", r"\1"),
         ("cluster's barrier removed", r"cluster_arrive_stored\(\);\s*cluster_wait\(\);", ";"),
-        ("loads of the others not awaited", r"if constexpr \(is_scaled\(kP\)\) cluster_wait\(\);", ";"),
+        ("loads of the others not awaited", r"if constexpr \(is_scaled\(PARTS\)\) cluster_wait\(\);", ";"),
         ("loads past the end", r"k \+ i < K_", "true"),
         ("lines past the edge", r"line\(i\) < lines_;", "true;"),
         ("whole strips everywhere", r"is_aligned && [^;{]*<= lines\.matrix\.lines", "is_aligned"),
