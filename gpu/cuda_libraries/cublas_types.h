@@ -33,11 +33,14 @@ constexpr bool is_sgemm(const Signature& types) {
   return in_fp32 == Signature();
 }
 
-// Whether cuBLAS has a function for products of f32, or of these 16-bit operands with sums in fp32.
+// Whether cuBLAS has a function for products of f32, or of these 16-bit operands: with sums in
+// fp32, which satisfy each class that such products have.
 constexpr bool has_function(const Signature& types) {
   const bool is_16_bits =
       info_of(types.a).bits == 16 && (types.d == types.a || types.d == kSumType);
-  return is_sgemm(types) || (is_16_bits && types == signature_of(types.a, types.d));
+  Signature with_sums_in_fp32 = types;
+  with_sums_in_fp32.accuracy = accuracy_of(types.a);
+  return is_sgemm(types) || (is_16_bits && with_sums_in_fp32 == signature_of(types.a, types.d));
 }
 
 // cublasLt's epilogues that are ours too, by its numbers (cublasLtEpilogue_t). Its bias is one for

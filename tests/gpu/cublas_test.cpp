@@ -49,6 +49,16 @@ TEST(CublasTest, ComputesInTf32WhereTheClassIsTf32AndInFp32Otherwise) {
   EXPECT_STREQ(Cublas::function_name(problem_of(of(Accuracy::fp32_f16x3), 1)), "cublasSgemm");
 }
 
+TEST(CublasTest, MultipliesForSumsInFp16WithSumsInFp32) {
+  for (const ElementType d : {ElementType::f16, ElementType::f32}) {
+    Signature types = signature_of(ElementType::f16, d);
+    types.accuracy = Accuracy::sums_fp16;
+    EXPECT_EQ(cublas_abi::compute_type(types), 68);
+    EXPECT_STREQ(Cublas::function_name(problem_of(types, 1)), "cublasGemmEx");
+    EXPECT_STREQ(Cublas::function_name(problem_of(types, 2)), "cublasGemmStridedBatchedEx");
+  }
+}
+
 TEST(CublasTest, RefusesTypesThatCublasDoesNotMultiplyAndNamesThem) {
   const auto refusal = [](const Signature& types) {
     try {
