@@ -6,13 +6,14 @@
 #
 # usage: bench/search/first_light.sh PROGRAM OUT [STAGE...]
 #   PROGRAM: the gemm-tune binary; OUT: an existing folder for databases and logs
-#   STAGE: default exhaustive ladder sanitizer; all of them unless named
+#   STAGE: default exhaustive ladder sanitizer tensor; all of them unless named. tensor, on Hopper: compute-sanitizer on
+#   each config of tests/runtime/tensor_features.txt
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 program=$(realpath "$1")
 out=$(realpath "$2")
 shift 2
-stages=${*:-default exhaustive ladder sanitizer}
+stages=${*:-default exhaustive ladder sanitizer tensor}
 sizes=${SIZES:-256,1024,4096,1000x1000x1000}
 
 {
@@ -44,6 +45,19 @@ stage_sanitizer() {
       $([[ $tool == initcheck ]] && echo --bare) >"$log" 2>&1 || rc=$?
     echo "$tool: exit code $rc, $(grep -c ^good "$log") lines good, $(grep -o 'SUMMARY: .*' "$log")"
   done | tee "$out/sanitizer.txt"
+}
+
+# The same for tensor cores, by the program verify_configs.
+stage_tensor() {
+  local tool
+  for tool in memcheck racecheck initcheck synccheck; do
+    {
+      local rc=0 file="$out/tensor-$tool.txt"
+      compute-sanitizer --tool "$tool" "$(dirname "$program")/verify_configs" \
+        "$here/../../tests/runtime/tensor_features.txt" >"$file" 2>&1 || rc=$?
+      echo "$tool: exit code $rc, $(grep -c ^good "$file") lines good, $(grep -o 'SUMMARY: .*' "$file")"
+    } &
+  done | tee "$out/tensor.txt"
 }
 
 for stage in $stages; do
