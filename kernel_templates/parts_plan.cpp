@@ -105,10 +105,8 @@ void add_product_args(Step& product, const SplitKernels& kernels, const Regions&
   args.M = static_cast<int>(problem.M);
   args.N = static_cast<int>(problem.N);
   args.K = static_cast<int>(problem.K);
-  args.row_tiles = (args.M - 1) / tiles.rows + 1;
-  args.col_tiles = (args.N - 1) / tiles.cols + 1;
-  args.batch = static_cast<int>(problem.batch);
-  args.raster_group = tiles.raster_group;
+  args.tiles = tile_raster((args.M - 1) / tiles.rows + 1, (args.N - 1) / tiles.cols + 1,
+                           static_cast<int>(problem.batch), tiles.raster_group);
   args.a.factors_at = parts_bytes(kernels, problem.M, problem);
   args.b.factors_at = parts_bytes(kernels, problem.N, problem);
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));

@@ -212,8 +212,10 @@ class Compiled {
 void launch(const LaunchPlan& plan, const LoadedKernels& kernels, const GemmCall& call,
             const Tweak& tweak, char* workspace, cudaStream_t stream) {
   const auto change = [&](wgmma::Args& args) {
-    args.raster_group =
-        std::max(1, static_cast<int>(std::lround(args.raster_group * tweak.raster)));
+    const TileRaster& tiles = args.tiles;
+    const long group = std::lround(tiles.group.value * tweak.raster);
+    args.tiles =
+        tile_raster(tiles.rows, tiles.cols, tiles.matrices, std::max(1, static_cast<int>(group)));
     if (tweak.left_hint != 0) args.left_hint = tweak.left_hint;
     if (tweak.right_hint != 0) args.right_hint = tweak.right_hint;
     args.parts = std::max(2, args.parts / tweak.fewer_parts);

@@ -332,7 +332,7 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP)) gemm(const 
   Operand* const b_smem = reinterpret_cast<Operand*>(smem.take(smem_floats_b(kP)));
   const Place place(static_cast<int>(threadIdx.x));
   const int tile = static_cast<int>(blockIdx.x), share = static_cast<int>(blockIdx.y);
-  const TileOrigin origin = raster_origin<kP.BM, kP.BN, kP.RASTER>(tile, args);
+  const TileOrigin origin = short_raster_origin<kP.BM, kP.BN, kP.RASTER>(tile, args);
   const KRange k = share_of_k<kP.BK, kP.SPLIT_K>(reduction_length(args), share);
 
   Sums sums = {};

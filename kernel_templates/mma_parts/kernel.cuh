@@ -17,8 +17,8 @@
 #include "kernel_templates/device/parts/fp32_product.cuh"
 #include "kernel_templates/device/parts/split.cuh"
 #include "kernel_templates/device/tile/mma_block.cuh"
-#include "kernel_templates/device/tile/raster.cuh"
 #include "kernel_templates/device/tile/smem.cuh"
+#include "kernel_templates/device/tile/tile_raster.cuh"
 #include "kernel_templates/mma_parts/params.cuh"
 
 namespace gemm_tune::mma_parts {
@@ -320,20 +320,18 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_cons
     Product(args, a_smem, b_smem, thread).run();
     return;
   }
-  const int in_matrix = args.row_tiles * args.col_tiles;
-  const int batch = static_cast<int>(blockIdx.x) / in_matrix;
-  const TileOrigin origin =
-      raster_origin<kP.BM, kP.BN, kRaster>(static_cast<int>(blockIdx.x) - batch * in_matrix, args);
+  const TilePlace tile = tile_place(args.tiles, static_cast<int>(blockIdx.x));
+  const int row = tile.row * kP.BM, col = tile.col * kP.BN;
   const int parts_k = parts::k_blocks_of(args) * parts::kPaddedK;
   const Place place(thread);
   Sums sums = {};
-  Segment(Operand(args.a, batch, args.M, origin.row, parts_k),
-          Operand(args.b, batch, args.N, origin.col, parts_k), parts_k,
+  Segment(Operand(args.a, tile.matrix, args.M, row, parts_k),
+          Operand(args.b, tile.matrix, args.N, col, parts_k), parts_k,
           reinterpret_cast<Bits16*>(a_smem), reinterpret_cast<Bits16*>(b_smem), place)
       .multiply(sums);
-  const parts::Output output(args, batch);
+  const parts::Output output(args, tile.matrix);
   using Store = parts::SumStore<kBlock, kBlocksM, kP.WN>;
-  Store(output, {origin.row + place.row, origin.col + place.col}, thread % 32)
+  Store(output, {row + place.row, col + place.col}, thread % 32)
       .store(reinterpret_cast<const Store::Sums&>(sums.x));
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel_templates/device/call/gemm_args.cuh"
+#include "kernel_templates/device/tile/tile_raster.cuh"
 
 namespace gemm_tune::wgmma {
 
@@ -17,11 +18,9 @@ struct alignas(128) TensorMap {
 
 struct Args {
   int M, N, K;
-  int rows, cols;            // of left and of right: M and N, or N and M
-  int row_tiles, col_tiles;  // cluster tiles that cover them
-  int batch;                 // matrices
-  int raster_group;          // cluster tiles side by side: along rows, or along columns below 0
-  int cut_tiles, parts;      // with REDUCE: the last so many cluster tiles are cut along K
+  int rows, cols;        // of left and of right: M and N, or N and M
+  TileRaster tiles;      // cluster tiles
+  int cut_tiles, parts;  // with REDUCE: the last so many cluster tiles are cut along K
   float alpha, beta;
   void* D;
   const void* C;                             // lies as D does; not read where beta is 0

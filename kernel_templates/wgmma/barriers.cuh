@@ -18,6 +18,13 @@ using Barrier = unsigned long long;
 
 using gemm_tune::shared_memory;
 
+// The same address. The compiler keeps it in a register, where it had computed it anew at each use
+// from the CTA's number in its cluster, which takes as long to read as a barrier.
+__device__ inline char* kept(char* smem) {
+  asm volatile("" : "+l"(smem));
+  return smem;
+}
+
 __device__ inline unsigned smem_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
@@ -107,6 +114,17 @@ __device__ inline void store_at_peer(float* to, Barrier* barrier, int rank, floa
 
 // The value of the warp's first lane, which the compiler then knows to be the same in all lanes.
 __device__ inline int uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
+
+// True in one of the warp's threads. The compiler then knows that behind a branch on it one thread
+// runs, and keeps what the copy engine's instructions read in registers of the warp.
+__device__ inline bool is_elected() {
+  unsigned elected;
+  asm volatile(
+      "{\n.reg .pred elected;\nelect.sync _|elected, 0xffffffff;\n"
+      "selp.u32 %0, 1, 0, elected;\n}"
+      : "=r"(elected));
+  return elected != 0;
+}
 
 // Lets the next launch of the stream begin as CTAs of this one end, where the launch allows it
 // (programmatic dependent launch); it waits for this launch's results by await_earlier_launch().

@@ -241,14 +241,14 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   args.K = static_cast<int>(problem.K);
   args.rows = swap ? args.N : args.M;
   args.cols = swap ? args.M : args.N;
-  args.row_tiles = (args.rows - 1) / (p.BM * p.CLUSTER_M) + 1;
-  args.col_tiles = (args.cols - 1) / (p.BN * p.CLUSTER_N) + 1;
-  args.batch = static_cast<int>(problem.batch);
-  args.raster_group = raster_group(p, args.row_tiles, workers);
+  const int row_tiles = (args.rows - 1) / (p.BM * p.CLUSTER_M) + 1;
+  const int col_tiles = (args.cols - 1) / (p.BN * p.CLUSTER_N) + 1;
+  args.tiles = tile_raster(row_tiles, col_tiles, static_cast<int>(problem.batch),
+                          raster_group(p, row_tiles, workers));
   const OperandBytes bytes = bytes_of_operands(problem);
   args.left_hint = swap ? hint_of(bytes.b, bytes.a) : hint_of(bytes.a, bytes.b);
   args.right_hint = swap ? hint_of(bytes.a, bytes.b) : hint_of(bytes.b, bytes.a);
-  const int tiles = args.row_tiles * args.col_tiles * args.batch;
+  const int tiles = row_tiles * col_tiles * args.tiles.matrices;
 
   LaunchPlan plan;
   const ProductOperands operands =
@@ -345,7 +345,7 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma", /*revision=*/3,
+      "wgmma", /*revision=*/4,
       "Hopper's tensor cores by wgmma and TMA, 16-bit operands, tf32 or e4m3, sums in fp32",
       {{"AB",
         &Params::AB,

@@ -33,11 +33,13 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   const int group = uniform(static_cast<int>(threadIdx.x) / kGroup);
   const int thread = static_cast<int>(threadIdx.x) % kGroup;
   // The producer's thread initialises the barriers, and may use them at once.
-  const bool is_producer = group == kP.GROUPS && thread == 0;
-  if (is_producer) {
-    buffers.init_barriers();
+  const bool is_producer_warp =
+      uniform(static_cast<int>(threadIdx.x) / 32) == kP.GROUPS * kGroup / 32;
+  if (is_producer_warp && is_elected()) {
     prefetch(left_map);
     prefetch(right_map);
+    buffers.init_barriers();
+    if (store_by(kP) == StoreBy::boxes) prefetch(d_map);
   }
   __syncwarp();
   if (kClusterCtas > 1) {
@@ -46,10 +48,10 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   if (group == kP.GROUPS) {
     if constexpr (moves_registers(kP)) give_registers<kProducerRegisters>();
     if (kClusterCtas == 1) announce(kStart, threads(kP));
-    if (is_producer) {
+    if (is_producer_warp && is_elected()) {
       allow_next_launch();
       await_earlier_launch();
-      produce(left_map, right_map, args, place, buffers);
+      produce(left_map, right_map, args, place, Buffers(kept(shared_memory())));
     }
     if constexpr (kP.SPLIT_K > 1) {
       __syncwarp();

@@ -2,8 +2,7 @@
 // Which tiles a CTA computes, and over which part of K: producer and consumers walk the same list.
 //
 // Workers are the clusters: the grid's x counts them, its y the CTAs of one. Each takes every
-// so-many-th unit: a tile, or with REDUCE a part of one of the last `cut_tiles` tiles. Tiles are
-// numbered along a raster of groups.
+// so-many-th unit: a tile, or with REDUCE a part of one of the last `cut_tiles` tiles.
 #pragma once
 
 #include "kernel_templates/wgmma/config.cuh"
@@ -29,33 +28,15 @@ __device__ inline int k_blocks_of(const Args& args) {
 }
 
 __device__ inline int tiles_of(const Args& args) {
-  return args.row_tiles * args.col_tiles * args.batch;
-}
-
-// Groups of `group` tiles across, walked along.
-__device__ inline void walk(int tile, int group, int across_tiles, int along_tiles, int& across,
-                            int& along) {
-  const int of_group = group * along_tiles;
-  const int first = tile / of_group * group;
-  const int in_group = tile % of_group;
-  const int width = across_tiles - first < group ? across_tiles - first : group;
-  across = first + in_group % width;
-  along = in_group / width;
+  return args.tiles.rows * args.tiles.cols * args.tiles.matrices;
 }
 
 // Where the CTA's tile of a cluster tile lies.
 __device__ inline void locate(const Args& args, const ClusterPlace& place, int tile, Unit& unit) {
-  const int in_matrix = args.row_tiles * args.col_tiles;
-  unit.batch = tile / in_matrix;
-  tile -= unit.batch * in_matrix;
-  int row, col;
-  if (args.raster_group > 0) {
-    walk(tile, args.raster_group, args.row_tiles, args.col_tiles, row, col);
-  } else {
-    walk(tile, -args.raster_group, args.col_tiles, args.row_tiles, col, row);
-  }
-  unit.row = (row * kP.CLUSTER_M + place.row) * kP.BM;
-  unit.col = (col * kP.CLUSTER_N + place.col) * kP.BN;
+  const TilePlace at = tile_place(args.tiles, tile);
+  unit.batch = at.matrix;
+  unit.row = (at.row * kP.CLUSTER_M + place.row) * kP.BM;
+  unit.col = (at.col * kP.CLUSTER_N + place.col) * kP.BN;
 }
 
 class Schedule {

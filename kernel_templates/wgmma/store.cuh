@@ -58,11 +58,13 @@ class Store {
   template <int FIRST>
   __device__ void finish(Sums& sums, const Unit& unit) const {
     const float factor = factor_of_sums(args_);
+    if (factor != 1.0f) {
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
+      for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
-      for (int j = FIRST / 2; j < (FIRST + part_columns(kP)) / 2; ++j) {
-        sums[i][j] = scaled(factor, sums[i][j]);
+        for (int j = FIRST / 2; j < (FIRST + part_columns(kP)) / 2; ++j) {
+          sums[i][j] = scaled(factor, sums[i][j]);
+        }
       }
     }
     if (args_.beta != 0.0f) {

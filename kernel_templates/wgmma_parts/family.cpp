@@ -126,7 +126,7 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_parts", /*revision=*/8,
+      "wgmma_parts", /*revision=*/9,
       "fp32 on Hopper's tensor cores: operands split into parts of 16 bits, products of parts",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),

@@ -28,11 +28,12 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   const Buffers buffers(smem);
   const int group = wgmma::uniform(static_cast<int>(threadIdx.x) / kGroup);
   const int thread = static_cast<int>(threadIdx.x) % kGroup;
-  const bool is_producer = group == kP.GROUPS && thread == 0;
-  if (is_producer) {
-    buffers.init_barriers();
+  const bool is_producer_warp =
+      wgmma::uniform(static_cast<int>(threadIdx.x) / 32) == kP.GROUPS * kGroup / 32;
+  if (is_producer_warp && wgmma::is_elected()) {
     wgmma::prefetch(left_map);
     wgmma::prefetch(right_map);
+    buffers.init_barriers();
   }
   wgmma::allow_next_launch();
   wgmma::await_earlier_launch();
@@ -47,7 +48,8 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   }
   if (group == kP.GROUPS) {
     if constexpr (moves_registers(kP)) wgmma::give_registers<kProducerRegisters>();
-    if (is_producer) produce(left_map, right_map, args, buffers);
+    if (is_producer_warp && wgmma::is_elected())
+      produce(left_map, right_map, args, Buffers(wgmma::kept(smem)));
   } else {
     if constexpr (moves_registers(kP)) wgmma::take_registers<most_registers(kP)>();
     Consumer consumer(args, buffers, group, thread);

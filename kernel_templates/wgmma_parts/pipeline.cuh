@@ -20,24 +20,19 @@ struct Tile {
   int row, col, batch;
 };
 
-// Every so-many-th tile, along a raster of groups of rows.
+// Every so-many-th tile.
 class Schedule {
  public:
   __device__ explicit Schedule(const Args& args)
-      : args_(args), tile_(static_cast<int>(blockIdx.x)) {}
+      : args_(args),
+        tile_(static_cast<int>(blockIdx.x)),
+        tiles_(args.tiles.rows * args.tiles.cols * args.tiles.matrices) {}
 
   // The next tile; false after the last one.
   __device__ bool next(Tile& tile) {
-    const int in_matrix = args_.row_tiles * args_.col_tiles;
-    if (tile_ >= in_matrix * args_.batch) return false;
-    tile.batch = tile_ / in_matrix;
-    const int number = tile_ - tile.batch * in_matrix;
-    const int of_group = args_.raster_group * args_.col_tiles;
-    const int first = number / of_group * args_.raster_group;
-    const int in_group = number % of_group;
-    const int rows = min_of(args_.row_tiles - first, args_.raster_group);
-    tile.row = (first + in_group % rows) * kP.BM;
-    tile.col = in_group / rows * kP.BN;
+    if (tile_ >= tiles_) return false;
+    const TilePlace at = tile_place(args_.tiles, tile_);
+    tile = {at.row * kP.BM, at.col * kP.BN, at.matrix};
     tile_ += static_cast<int>(gridDim.x);
     return true;
   }
@@ -45,6 +40,7 @@ class Schedule {
  private:
   const Args& args_;
   int tile_;
+  const int tiles_;
 };
 
 struct Buffers {

@@ -80,8 +80,8 @@ TEST(Wgmma, SwappedOperandsChangePlaces) {
   const wgmma::Args args = passed(plan, packed_call(problem));
   EXPECT_EQ(args.rows, 2000);
   EXPECT_EQ(args.cols, 16);
-  EXPECT_EQ(args.row_tiles, 32);
-  EXPECT_EQ(args.batch, 3);
+  EXPECT_EQ(args.tiles.rows, 32);
+  EXPECT_EQ(args.tiles.matrices, 3);
 }
 
 TEST(Wgmma, CtasStayForSeveralTilesAndGroupsOfRowsAreAboutEqual) {
@@ -89,7 +89,7 @@ TEST(Wgmma, CtasStayForSeveralTilesAndGroupsOfRowsAreAboutEqual) {
   const LaunchPlan plan = wgmma(kPingPong).plan(problem, kSms);
   EXPECT_EQ(plan.product().grid.x, 132);
   EXPECT_EQ(plan.workspace_bytes, 0);
-  EXPECT_EQ(passed(plan, packed_call(problem)).raster_group, 13);  // of 64 rows of tiles
+  EXPECT_EQ(passed(plan, packed_call(problem)).tiles.group.value, 13);  // of 64 rows of tiles
   const Problem small = parse_problem("256x384x64:type=bf16:layout=nt");
   EXPECT_EQ(wgmma(kPingPong).plan(small, kSms).product().grid.x, 4);
 }

@@ -200,8 +200,8 @@ TEST(Parts, PassesOperandsForAProductInFp32) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.A), 0x1000U);
   EXPECT_EQ(args.lda, 72);
   EXPECT_EQ(args.alpha, 2);
-  EXPECT_EQ(args.row_tiles, 8);
-  EXPECT_EQ(args.col_tiles, 16);
+  EXPECT_EQ(args.tiles.rows, 8);
+  EXPECT_EQ(args.tiles.cols, 16);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.flags), 0x10000U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(args.a.at), 0x20000U);
   EXPECT_EQ(args.a.kept, nullptr);

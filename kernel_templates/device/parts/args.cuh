@@ -5,6 +5,7 @@
 
 #include "kernel_templates/device/call/gemm_args.cuh"
 #include "kernel_templates/device/element/element_type.cuh"
+#include "kernel_templates/device/tile/tile_raster.cuh"
 
 namespace gemm_tune::parts {
 
@@ -41,9 +42,7 @@ struct OperandCopy {
 // call.
 struct Args {
   int M, N, K;
-  int row_tiles, col_tiles, batch;
-  int raster_group;  // rows of tiles that are walked together
-  int unused;
+  TileRaster tiles;
   float alpha, beta;
   const float* A;
   const float* B;

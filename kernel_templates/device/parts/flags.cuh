@@ -17,8 +17,8 @@ __device__ inline int flag_of_kept(const OperandCopy& copy, long long lines) {
 __device__ inline bool read_flags(const Args& args) {
   int flag = __ldcg(args.flags);
   if (k_blocks_of(args) > 0) {
-    flag |= flag_of_kept(args.a, 1LL * args.batch * args.M);
-    flag |= flag_of_kept(args.b, 1LL * args.batch * args.N);
+    flag |= flag_of_kept(args.a, 1LL * args.tiles.matrices * args.M);
+    flag |= flag_of_kept(args.b, 1LL * args.tiles.matrices * args.N);
   }
   __syncthreads();
   if (threadIdx.x == 0 && atomicAdd(args.flags + 1, 1) == static_cast<int>(gridDim.x) - 1) {

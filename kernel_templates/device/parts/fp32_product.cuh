@@ -27,7 +27,7 @@ class Fp32Product {
   __device__ void run() const {
     const int row_tiles = (args_.M - 1) / kRows + 1, col_tiles = (args_.N - 1) / kCols + 1;
     const int in_matrix = row_tiles * col_tiles;
-    for (int tile = static_cast<int>(blockIdx.x); tile < in_matrix * args_.batch;
+    for (int tile = static_cast<int>(blockIdx.x); tile < in_matrix * args_.tiles.matrices;
          tile += static_cast<int>(gridDim.x)) {
       const int batch = tile / in_matrix, number = tile % in_matrix;
       multiply(batch, number % row_tiles * kRows, number / row_tiles * kCols);

@@ -49,6 +49,17 @@ __device__ inline TileOrigin raster_origin(int tile, const Args& args) {
   return {(group * GROUP + in_group % rows) * TILE_M, in_group / rows * TILE_N};
 }
 
+// The same without its divisions, which a CTA's first loads wait for, where there is one row or one
+// column of tiles, and with one division where there is one group.
+template <int TILE_M, int TILE_N, int GROUP>
+__device__ inline TileOrigin short_raster_origin(int tile, const KernelArgs& args) {
+  if (args.M <= TILE_M) return {0, tile * TILE_N};
+  if (args.N <= TILE_N) return {tile * TILE_M, 0};
+  const int tiles_m = (args.M - 1) / TILE_M + 1;
+  if (tiles_m <= GROUP) return {tile % tiles_m * TILE_M, tile / tiles_m * TILE_N};
+  return raster_origin<TILE_M, TILE_N, GROUP>(tile, args);
+}
+
 struct KRange {
   int begin, end;
 };

@@ -51,6 +51,10 @@ inline int uniform(int value, const char* file = __builtin_FILE(), int line = __
   return static_cast<int>(emulator::current->shuffle_xor(0xffffffffu, offer, lane, file, line));
 }
 
+inline char* kept(char* smem) { return smem; }
+
+inline bool is_elected() { return threadIdx.x % emulator::kWarp == 0; }
+
 inline void allow_next_launch() {}
 inline void await_earlier_launch(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   emulator::current->await_earlier_launch(file, line);

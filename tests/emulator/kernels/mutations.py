@@ -370,6 +370,11 @@ MUTATIONS_OF = {
         ("sums not brought", r"bring<0>\(\);", ";"),
         ("part stored as a tile", r"unit\.slot != kWholeTile", "false"),
     ],
+    "kernel_templates/device/tile/tile_raster.cuh": [
+        ("raster: rows of a whole group in the last one", r"\? raster\.last_group : raster\.group", "? raster.group : raster.group"),
+        ("raster: another matrix's tile", r"tile -= matrix \* raster\.of_matrix\.value;", ";"),
+        ("raster: the first group again", r"group \* raster\.group\.value \+", ""),
+    ],
     "kernel_templates/wgmma/schedule.cuh": [
         ("parts in one slot", r"\* args_\.parts \+ part;", "* args_.parts;"),
         ("tiles in one slot", r"cut \* kClusterCtas \+ place_\.rank", "0"),
@@ -522,7 +527,7 @@ MUTATIONS_OF = {
         ("edge of the matrix as of the tile", r"lines_left\(lines - first\)", "lines_left(1 << 20)"),
         ("exact sums changed", r"return may_be_exact \? sum :", "return"),
         ("what is cut off left out", r"sum \+ kCutOff \* sum", "sum"),
-        ("another warp's rows", r"place\.row, origin\.col", "0, origin.col"),
+        ("another warp's rows", r"row \+ place\.row, col", "row, col"),
         ("flag ignored", r"if \(parts::read_flags\(args\)\)", "if (parts::read_flags(args) && false)"),
     ],
     "kernel_templates/device/parts/flags.cuh": [
