@@ -146,8 +146,8 @@ class Bundle {
         throw std::invalid_argument(std::string(name) + " is not aligned as the problem says");
       }
     };
-    check_one("A", o.A, p.type_ab, o.lda, is_transposed_a ? p.M : p.K, o.stride_a, p.alignment_a);
-    check_one("B", o.B, p.type_ab, o.ldb, is_transposed_b ? p.K : p.N, o.stride_b, p.alignment_b);
+    check_one("A", o.A, p.type_a, o.lda, is_transposed_a ? p.M : p.K, o.stride_a, p.alignment_a);
+    check_one("B", o.B, p.type_b, o.ldb, is_transposed_b ? p.K : p.N, o.stride_b, p.alignment_b);
     check_one("C", o.C, p.type_cd, o.ldc, p.N, o.stride_c, p.alignment_cd);
   }
 

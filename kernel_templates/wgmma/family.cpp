@@ -244,7 +244,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const int row_tiles = (args.rows - 1) / (p.BM * p.CLUSTER_M) + 1;
   const int col_tiles = (args.cols - 1) / (p.BN * p.CLUSTER_N) + 1;
   args.tiles = tile_raster(row_tiles, col_tiles, static_cast<int>(problem.batch),
-                          raster_group(p, row_tiles, workers));
+                           raster_group(p, row_tiles, workers));
   const OperandBytes bytes = bytes_of_operands(problem);
   args.left_hint = swap ? hint_of(bytes.b, bytes.a) : hint_of(bytes.a, bytes.b);
   args.right_hint = swap ? hint_of(bytes.a, bytes.b) : hint_of(bytes.b, bytes.a);
