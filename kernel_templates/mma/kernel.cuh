@@ -58,21 +58,8 @@ using Places = typename Select<chunk_reads(sizeof(Operand), ALONG_K) == ChunkRea
                                MmaPlaces<Operand, OPERAND, EDGE, kP.BK, ALONG_K, WARP>,
                                ElementPlaces<Operand, OPERAND, EDGE, kP.BK, WARP>>::Type;
 
-// A thread's place in the CTA tile: its warp's tile.
-struct Place {
-  int row, col;
-
-  explicit __device__ Place(int thread) {
-    const int warp = thread / 32;
-    row = warp / warps_n(kP) * kP.WM;
-    col = warp % warps_n(kP) * kP.WN;
-  }
-};
-
-// A warp's blocks of one k step.
-struct Fragments {
-  MmaBlock a[kBlocksM], b[kBlocksN];
-};
+using Place = WarpPlace<warps_n(kP), kP.WM, kP.WN>;
+using Fragments = WarpBlocks<kBlocksM, kBlocksN>;
 
 // A word has two neighbours of a row, of each 16 x 8 part of the warp's tile.
 struct SumsInF16 {

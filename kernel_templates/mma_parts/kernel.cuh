@@ -57,21 +57,8 @@ __device__ inline float whole_sum(float sum) {
   return may_be_exact ? sum : sum + kCutOff * sum;
 }
 
-// A thread's place in the CTA tile: its warp's tile.
-struct Place {
-  int row, col;
-
-  explicit __device__ Place(int thread) {
-    const int warp = thread / 32;
-    row = warp / warps_n(kP) * kP.WM;
-    col = warp % warps_n(kP) * kP.WN;
-  }
-};
-
-// A warp's blocks of one part in a k step.
-struct Fragments {
-  MmaBlock a[kBlocksM], b[kBlocksN];
-};
+using Place = WarpPlace<warps_n(kP), kP.WM, kP.WN>;
+using Fragments = WarpBlocks<kBlocksM, kBlocksN>;  // of one part
 
 // Four of each 16 x 8 part of the warp's tile.
 struct Sums {

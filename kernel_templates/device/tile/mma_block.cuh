@@ -22,6 +22,24 @@ struct MmaBlock {
 
 enum class MmaOperand { a, b };
 
+// A warp's blocks of one k step.
+template <int BLOCKS_M, int BLOCKS_N>
+struct WarpBlocks {
+  MmaBlock a[BLOCKS_M], b[BLOCKS_N];
+};
+
+// A thread's place in the CTA tile: its warp's tile of WM x WN, of WARPS_N in a row.
+template <int WARPS_N, int WM, int WN>
+struct WarpPlace {
+  int row, col;
+
+  explicit __device__ WarpPlace(int thread) {
+    const int warp = thread / 32;
+    row = warp / WARPS_N * WM;
+    col = warp % WARPS_N * WN;
+  }
+};
+
 // Where a lane finds its rows of a warp's blocks in a slice of EDGE x BK elements, of which the
 // warp has WARP along the edge. Where k does not run along the stored rows, ldmatrix transposes
 // the matrices of 16-bit elements on the way.

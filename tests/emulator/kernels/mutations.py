@@ -132,7 +132,7 @@ MUTATIONS_OF = {
         ("reduce: the first part's sums again", r"sums\.x\[i \+ j\]", "sums.x[j]"),
     ],
     "kernel_templates/warp_tiled/kernel.cuh": [
-        ("shares in one slot", r"piece\.cut \* piece\.shares \+ piece\.share\)", "piece.cut * piece.shares)"),
+        ("shares in one slot", r"piece\.cut \* piece\.shares \+ piece\.share,", "piece.cut * piece.shares,"),
         ("bias of each share, reduced", r"if \(piece\.shares > 1\) \{",
          BIAS_OF_A_SHARE % ("own.x[0][0]", "own.x[0][0]", "static_cast<const float*>(args.operands[0])[0]")),
         ("bias of each share", r"if \(piece\.shares > 1 &&",
