@@ -78,7 +78,7 @@ struct Traits {
   int promoted_k = 0;              // above 0: k whose sums are added in fp32 at once
   bool alternates = false;         // two warpgroups: one stores a tile while the other multiplies
   bool stores_transposed = false;  // its instructions' rows are columns of D
-  bool cuts_tiles = false;         // those of a ragged last wave, along K (cut_tiles.h)
+  bool cuts_tiles = false;         // those of a ragged last wave, along K (persistent_ctas.h)
   bool reads_global_in_inner_loop = false;  // no shared memory: feeds come from L1, L2 or DRAM
 };
 

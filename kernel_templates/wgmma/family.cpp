@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,8 +13,8 @@
 #include "core/launch/launch_plan.h"
 #include "core/problem/problem.h"
 #include "core/types/signature.h"
-#include "kernel_templates/cut_tiles.h"
 #include "kernel_templates/device/sum/reduce_shape.cuh"
+#include "kernel_templates/persistent_ctas.h"
 #include "kernel_templates/product_plan.h"
 #include "kernel_templates/registry/families.h"
 #include "kernel_templates/wgmma/args.cuh"
@@ -184,14 +183,6 @@ TensorMapSlot store_map(const Params& p, const Problem& problem) {
   return slot;
 }
 
-// Rows of tiles that a wave covers where it reads the fewest bytes: as many rows of D as columns.
-// The groups are about equal.
-int raster_group(const Params& p, int row_tiles, int workers) {
-  const double square = std::sqrt(1.0 * workers * (p.BN * p.CLUSTER_N) / (p.BM * p.CLUSTER_M));
-  const int groups = static_cast<int>(std::ceil(row_tiles / std::max(1.0, square)));
-  return (row_tiles + groups - 1) / groups;
-}
-
 // A thread of the reduction kernel has the sums of kReduceSums elements: the grid's x counts the
 // CTAs of a tile, y the tiles, which are those of CTAs.
 Step reduction(const Params& p, const Args& args, const std::vector<Slot>& slots) {
@@ -217,9 +208,6 @@ OperandBytes bytes_of_operands(const Problem& problem) {
           m * n * batch * bytes_of(problem.signature.d)};
 }
 
-// Each half of an H100's L2 keeps what the SMs near it read. CTAs of a launch that overlaps with
-// the one before get other SMs each time, and find their operands in the half that is far.
-constexpr double kMostBytesOfOverlap = 20 << 20;
 bool may_overlap(const OperandBytes& bytes) {
   return bytes.a + bytes.b + bytes.d <= kMostBytesOfOverlap;
 }
@@ -243,8 +231,9 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   args.cols = swap ? args.M : args.N;
   const int row_tiles = (args.rows - 1) / (p.BM * p.CLUSTER_M) + 1;
   const int col_tiles = (args.cols - 1) / (p.BN * p.CLUSTER_N) + 1;
-  args.tiles = tile_raster(row_tiles, col_tiles, static_cast<int>(problem.batch),
-                           raster_group(p, row_tiles, workers));
+  args.tiles =
+      tile_raster(row_tiles, col_tiles, static_cast<int>(problem.batch),
+                  raster_group(p.BM * p.CLUSTER_M, p.BN * p.CLUSTER_N, row_tiles, workers));
   const OperandBytes bytes = bytes_of_operands(problem);
   args.left_hint = swap ? hint_of(bytes.b, bytes.a) : hint_of(bytes.a, bytes.b);
   args.right_hint = swap ? hint_of(bytes.a, bytes.b) : hint_of(bytes.b, bytes.a);

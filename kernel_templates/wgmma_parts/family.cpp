@@ -3,7 +3,6 @@
 #include "kernel_templates/family.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "core/problem/problem.h"
 #include "core/types/signature.h"
 #include "kernel_templates/parts_plan.h"
+#include "kernel_templates/persistent_ctas.h"
 #include "kernel_templates/registry/families.h"
 #include "kernel_templates/wgmma_parts/params.cuh"
 
@@ -63,17 +63,7 @@ TensorMapSlot parts_map(const Params& p, CallValue address, std::int64_t lines,
   return slot;
 }
 
-// Rows of tiles that a wave covers where it reads the fewest bytes: as many rows of D as columns.
-// The groups are about equal.
-int raster_group(const Params& p, int row_tiles, int workers) {
-  const double square = std::sqrt(1.0 * workers * p.BN / p.BM);
-  const int groups = static_cast<int>(std::ceil(row_tiles / std::max(1.0, square)));
-  return (row_tiles + groups - 1) / groups;
-}
-
-// A product begins while its split ends. Where wgmma's operands are larger than that, overlap costs
-// more than the few us of a launch (docs/notes/kernels/wgmma.md).
-constexpr double kMostBytesOfOverlap = 20 << 20;
+// A product begins while its split ends.
 bool may_overlap(const Problem& problem) {
   const auto m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
              k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
@@ -93,7 +83,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   step.overlaps = may_overlap(problem);
   step.arguments.add_tensor_map(parts_map(p, regions.a, problem.M, problem, p.BM));
   step.arguments.add_tensor_map(parts_map(p, regions.b, problem.N, problem, p.BN));
-  const int group = raster_group(p, static_cast<int>(row_tiles), sm_count);
+  const int group = raster_group(p.BM, p.BN, static_cast<int>(row_tiles), sm_count);
   parts::add_product_args(step, kernels, regions, {p.BM, p.BN, group}, problem);
   plan.steps.push_back(std::move(step));
   return plan;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/problem/problem.h"
-#include "kernel_templates/cut_tiles.h"
+#include "kernel_templates/persistent_ctas.h"
 #include "kernel_templates/traits.h"
 #include "search/model/machine_profile.h"
 

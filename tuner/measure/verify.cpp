@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/types/error_bound.h"
 #include "gpu/compile/nvrtc.h"
-#include "kernel_templates/cut_tiles.h"
+#include "kernel_templates/persistent_ctas.h"
 #include "kernel_templates/source/embedded_texts.h"
 #include "kernel_templates/source/source.h"
 #include "tuner/measure/device_checks_text.h"
