@@ -117,8 +117,9 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
     const bool is_plain =
         record.problem.epilogue.is_none() && record.problem.batch_kind == BatchKind::strided;
     if (launches == Launches::one && !is_plain) continue;
-    std::optional<Baseline> cublas = cublas_beside(database, record);
     const KnownConfig& config = configs.of(record.config).value();
+    if (!satisfies(config.traits.signature.accuracy, record.problem.signature)) continue;
+    std::optional<Baseline> cublas = cublas_beside(database, record);
     winners.push_back({config, std::move(record), std::move(cublas)});
   }
   sort_by_preference(winners);
@@ -142,6 +143,7 @@ std::vector<Winner> load_ordered_winners(const Database& database, const std::st
     const auto has_it = [&](const std::string& text) { return order_of(text) == order; };
     for (Record& record : database.winners(arch, revisions, rule, has_it)) {
       const KnownConfig& config = configs.of(record.config).value();
+      if (!satisfies(config.traits.signature.accuracy, record.problem.signature)) continue;
       winners.push_back({config, std::move(record)});
     }
   }

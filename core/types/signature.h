@@ -85,6 +85,12 @@ constexpr bool has_class(ElementType a, ElementType b, Accuracy accuracy) {
   return info_of(accuracy).operands == kind_of_operands(a, b);
 }
 
+// Whether products of the class `own` are right where the signature is asked for: those of its
+// class, and those of the class of its types, whose errors are the least that they have.
+constexpr bool satisfies(Accuracy own, const Signature& asked) {
+  return own == asked.accuracy || own == accuracy_of(asked.a, asked.b);
+}
+
 // The signature with one type for A and B and one for C and D; with one type for all matrices.
 constexpr Signature signature_of(ElementType ab, ElementType cd) {
   return {ab, ab, cd, cd, accuracy_of(ab)};

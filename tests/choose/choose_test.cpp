@@ -74,6 +74,18 @@ TEST_F(ChooseTest, Fp32ServesAnotherClassOfFp32OperandsWhereItIsFaster) {
   EXPECT_EQ(text(choice("1024x1024x1024", hopper)), kWholeTiles);
 }
 
+// Such rows are those of a --config that earlier versions took.
+TEST_F(ChooseTest, AConfigOfAWeakerClassNeverServes) {
+  const std::string in_parts =
+      "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,TA=0,TB=0";
+  store_measured(database_, kA6000, "1024x1024x1024", in_parts, 60);
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::builtin);
+  store_measured(database_, kA6000, "512x512x512", kWholeTiles, 20);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kWholeTiles);
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
+  EXPECT_EQ(text(choose(tuned, kA6000, parse_problem("1024x1024x1024"))), kWholeTiles);
+}
+
 // Where tensor cores need not be faster than fp32 for it, a class has no default.
 TEST_F(ChooseTest, Fp32ServesAClassWithoutADefaultUntilASearchFoundAKernel) {
   const std::string problem = "1024x1024x1024:type=f32+fp32_f16x3";

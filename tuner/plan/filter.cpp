@@ -233,6 +233,9 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const DeviceSpec& device) {
   const Refusal refused = refusal(config.recipe, launch_problem(problem));
   if (refused == Refusal::types || refused == Refusal::layout) return reason_of(refused);
+  if (!satisfies(config.traits.signature.accuracy, problem.signature)) {
+    return "the kernel is of another accuracy class";
+  }
   if (const auto reason = reject_on_device(config, device)) return reason;
   return reason_of(refused);
 }

@@ -64,12 +64,40 @@ TEST(FilterTest, RejectsAKernelForOtherTypes) {
               Optional(HasSubstr("element types")));
   KnownConfig typed = tile_128();
   typed.recipe.type_a = typed.recipe.type_b = typed.recipe.type_cd = ElementType::bf16;
+  typed.traits.signature = bf16;
   EXPECT_EQ(reject_before_compile(typed, problem, a6000()), std::nullopt);
   typed.recipe.type_b = ElementType::f32;
   EXPECT_THAT(reject_before_compile(typed, problem, a6000()), Optional(HasSubstr("element types")));
   typed.recipe.type_b = ElementType::bf16;
   typed.recipe.type_cd = ElementType::f32;
   EXPECT_THAT(reject_before_compile(typed, problem, a6000()), Optional(HasSubstr("element types")));
+}
+
+// By --config any family may be named.
+TEST(FilterTest, RejectsAKernelOfAWeakerAccuracyClass) {
+  const DeviceSpec a100 = find_device_spec("sm_80").value();
+  const auto verdict = [&](const KnownConfig& config, const char* types) {
+    return reject_before_compile(config, parse_problem("1024x1024x1024:type=" + std::string(types)),
+                                 a100);
+  };
+  const KnownConfig f16x3 =
+      known("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0");
+  EXPECT_EQ(verdict(f16x3, "f32+fp32_f16x3"), std::nullopt);
+  for (const char* other : {"f32", "f32+tf32", "f32+fp32_bf16x6"}) {
+    EXPECT_THAT(verdict(f16x3, other), Optional(HasSubstr("another accuracy class"))) << other;
+  }
+  for (const char* any : {"f32", "f32+tf32", "f32+fp32_f16x3", "f32+fp32_bf16x6"}) {
+    EXPECT_EQ(verdict(tile_128(), any), std::nullopt) << any;
+  }
+  const auto of_class = [](const char* accuracy) {
+    return known(
+        "mma/AB=1,CD=1,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,ASYNC=1,VEC=8,RASTER=8,"
+        "SPLIT_K=1,TA=0,TB=0,PRED=0,ACCURACY=" +
+        std::string(accuracy));
+  };
+  EXPECT_EQ(verdict(of_class("7"), "f16+sums_fp16"), std::nullopt);
+  EXPECT_EQ(verdict(of_class("8"), "f16+sums_fp16"), std::nullopt);
+  EXPECT_THAT(verdict(of_class("8"), "f16"), Optional(HasSubstr("another accuracy class")));
 }
 
 TEST(FilterTest, RejectsInstructionsThatTheTargetLacks) {
