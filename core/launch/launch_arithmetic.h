@@ -244,7 +244,8 @@ constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& probl
   if (!is_aligned(recipe, problem)) return Refusal::alignment;
   if (problem.batch > kMaxBatch) return Refusal::batch;
   const long long tiles = tiles_of(recipe, problem);
-  if (tiles > kMaxGridX) return Refusal::grid;
+  // Some families' grids count the tiles of all matrices along x.
+  if (tiles > kMaxGridX / problem.batch) return Refusal::grid;
   // A tile's counters: one for each share at most, and one for the tile.
   const long long counters = tiles * problem.batch * (recipe.split_k + 1);
   const bool counts = recipe.split_k > 1 && recipe.cluster_blocks == 1;

@@ -88,6 +88,17 @@ TEST(LaunchRecipeTest, GridOfTheLargestMatrixDoesNotOverflow) {
             4'000'000'000'000'000'000);
 }
 
+TEST(LaunchRecipeTest, TilesOfAllMatricesFitAGridsX) {
+  LaunchRecipe recipe = predicated();
+  recipe.tile_m = recipe.tile_n = 1;
+  const auto why = [&](std::int64_t rows, std::int64_t batch) {
+    return why_illegal(recipe, packed_problem(rows, 1, 1, Layout::nn, batch));
+  };
+  EXPECT_EQ(why(2'147'483'647, 1), std::nullopt);
+  EXPECT_EQ(why(32'768, 65'535), std::nullopt);
+  EXPECT_EQ(why(32'769, 65'535), "the grid would exceed 2^31 - 1 CTAs");
+}
+
 TEST(LaunchRecipeTest, PredicatedRecipeIsLegalForAnyShape) {
   EXPECT_EQ(why_illegal(predicated(), packed_problem(1, 1, 0)), std::nullopt);
   EXPECT_EQ(why_illegal(predicated(), packed_problem(1023, 1025, 1021)), std::nullopt);
