@@ -3,8 +3,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdio>
 
 #include "cli/output/exit_code.h"
@@ -68,13 +66,7 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
                Database& database, std::span<const RangeReport> ranges) {
   database.confirm_stored();
   bool out_of_time = false, interrupted = false, unfinished = false;
-  std::ptrdiff_t cut_short = 0;  // by --time
-  std::size_t problems = 0;
   for (const auto& [target, report] : reports) {
-    problems += report.problems.size();
-    cut_short += std::count_if(report.problems.begin(), report.problems.end(), [](const auto& one) {
-      return one.cut_short == CutShort::by_time_limit;
-    });
     out_of_time = out_of_time || report.out_of_time;
     interrupted = interrupted || report.interrupted;
     unfinished = unfinished || report.unfinished;
@@ -95,8 +87,7 @@ void print_end(std::span<const DeviceReport> reports, const TuneOptions& options
     if (!options.json) print_text(range_table(range));
   }
   if (out_of_time) {
-    fmt::print(stderr, "gemm-tune: {} of {} problems used up their share of --time\n", cut_short,
-               problems);
+    fmt::print(stderr, "gemm-tune: searches ended as their share of --time was used up\n");
   }
   if (interrupted) {
     end_without_reader();

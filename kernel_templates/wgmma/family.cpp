@@ -237,7 +237,7 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const OperandBytes bytes = bytes_of_operands(problem);
   args.left_hint = swap ? hint_of(bytes.b, bytes.a) : hint_of(bytes.a, bytes.b);
   args.right_hint = swap ? hint_of(bytes.a, bytes.b) : hint_of(bytes.b, bytes.a);
-  const int tiles = row_tiles * col_tiles * args.tiles.matrices;
+  const int tiles = tiles_of(args.tiles);
 
   LaunchPlan plan;
   const ProductOperands operands =

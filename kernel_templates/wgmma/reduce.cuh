@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(kReduceThreads, kReduceCtas)
   const int cta = static_cast<int>(blockIdx.y);
   Unit tile;
   locate(args, ClusterPlace(cta % kClusterCtas),
-         tiles_of(args) - args.cut_tiles + cta / kClusterCtas, tile);
+         tiles_of(args.tiles) - args.cut_tiles + cta / kClusterCtas, tile);
   Vec<kReduceSums> sums = PartSums::sum_up(args.partials, cta * args.parts, args.parts, unit);
   const int holder = PartSums::thread_of(unit), first = PartSums::first_of(unit);
   const int block = first / (kP.BN / 2), columns = first % (kP.BN / 2) / kReduceSums * 8;

@@ -27,10 +27,6 @@ __device__ inline int k_blocks_of(const Args& args) {
   return blocks < kP.SPLIT_K ? kP.SPLIT_K : blocks;
 }
 
-__device__ inline int tiles_of(const Args& args) {
-  return args.tiles.rows * args.tiles.cols * args.tiles.matrices;
-}
-
 // Where the CTA's tile of a cluster tile lies.
 __device__ inline void locate(const Args& args, const ClusterPlace& place, int tile, Unit& unit) {
   const TilePlace at = tile_place(args.tiles, tile);
@@ -46,7 +42,7 @@ class Schedule {
         place_(place),
         workers_(static_cast<int>(gridDim.x)),
         k_blocks_(k_blocks_of(args)),
-        units_(tiles_of(args)),
+        units_(tiles_of(args.tiles)),
         unit_(static_cast<int>(blockIdx.x)) {
     if constexpr (kP.REDUCE != 0) {
       whole_ = units_ - args.cut_tiles;

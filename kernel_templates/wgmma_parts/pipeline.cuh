@@ -24,9 +24,7 @@ struct Tile {
 class Schedule {
  public:
   __device__ explicit Schedule(const Args& args)
-      : args_(args),
-        tile_(static_cast<int>(blockIdx.x)),
-        tiles_(args.tiles.rows * args.tiles.cols * args.tiles.matrices) {}
+      : args_(args), tile_(static_cast<int>(blockIdx.x)), tiles_(tiles_of(args.tiles)) {}
 
   // The next tile; false after the last one.
   __device__ bool next(Tile& tile) {

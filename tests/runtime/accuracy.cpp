@@ -14,9 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -29,6 +27,7 @@
 #include "kernel_templates/source/source.h"
 #include "runtime/prepared_call.h"
 #include "runtime/workspace.h"
+#include "tests/runtime/listed_configs.h"
 
 namespace gemm_tune {
 namespace {
@@ -164,20 +163,13 @@ bool judge(const Problem& problem, const KnownConfig& config, const DeviceSpec& 
 }
 
 int run(const char* path, const Options& options) {
-  std::ifstream file(path);
-  if (!file) throw UsageError(std::string("'") + path + "' cannot be read");
+  const std::vector<ListedConfig> listed = listed_configs(path);
   check_driver();
   const DeviceSpec device = query_device(current_device());
   Cublas cublas;
   bool good = true;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line.starts_with('#')) continue;
-    std::istringstream words(line);
-    std::string problem, config;
-    words >> problem >> config;
-    good = judge(parse_problem(problem), check_config(parse_config(config)), device, cublas,
-                 options) &&
-           good;
+  for (const auto& [problem, config] : listed) {
+    good = judge(problem, config, device, cublas, options) && good;
   }
   return good ? 0 : 1;
 }

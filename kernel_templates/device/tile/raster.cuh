@@ -38,8 +38,8 @@ __device__ inline TileOrigin tile_origin(int N) {
 
 // The same in groups of GROUP tile rows, walked column by column: CTAs that run at the same time
 // then share more of A and B in L2.
-template <int TILE_M, int TILE_N, int GROUP, class Args>
-__device__ inline TileOrigin raster_origin(int tile, const Args& args) {
+template <int TILE_M, int TILE_N, int GROUP>
+__device__ inline TileOrigin raster_origin(int tile, const KernelArgs& args) {
   const int tiles_n = (args.N - 1) / TILE_N + 1;
   if constexpr (GROUP == 1) return {tile / tiles_n * TILE_M, tile % tiles_n * TILE_N};
   const int tiles_m = (args.M - 1) / TILE_M + 1;

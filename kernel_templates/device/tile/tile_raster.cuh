@@ -55,6 +55,11 @@ constexpr TileRaster tile_raster(int rows, int cols, int matrices, int group) {
           divisor(rows - (groups - 1) * group)};
 }
 
+// Of all matrices.
+constexpr int tiles_of(const TileRaster& raster) {
+  return raster.rows * raster.cols * raster.matrices;
+}
+
 struct TilePlace {
   int row, col, matrix;
 };

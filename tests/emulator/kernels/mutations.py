@@ -400,7 +400,7 @@ MUTATIONS_OF = {
         ("pack: the other operand", r"cta < args\.ctas_a", "true"),
     ],
     "kernel_templates/wgmma/reduce.cuh": [
-        ("another tile", r"tiles_of\(args\) - args\.cut_tiles \+", ""),
+        ("another tile", r"tiles_of\(args\.tiles\) - args\.cut_tiles \+", ""),
         ("sums of the first tile", r"cta \* args\.parts,", "0,"),
         ("earlier launches not waited for", r"await_earlier_launch\(\);", ";"),
         ("a part left out", r"args\.parts, unit\)", "args.parts - 1, unit)"),

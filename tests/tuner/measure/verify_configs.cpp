@@ -10,9 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,6 +22,7 @@
 #include "kernel_templates/source/source.h"
 #include "runtime/compile.h"
 #include "runtime/prepared_call.h"
+#include "tests/runtime/listed_configs.h"
 #include "tuner/measure/verify.h"
 
 namespace gemm_tune {
@@ -62,21 +61,15 @@ std::optional<std::string> fault_of(const KnownConfig& config, const Problem& pr
 }
 
 int run(const char* path, int repeats) {
-  std::ifstream file(path);
-  if (!file) throw UsageError(std::string("'") + path + "' cannot be read");
+  const std::vector<ListedConfig> listed = listed_configs(path);
   check_driver();
   set_device(0);
   const DeviceSpec device = query_device(0);
   bool good = true;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line.starts_with('#')) continue;
-    std::istringstream words(line);
-    std::string problem, config;
-    words >> problem >> config;
-    const auto fault =
-        fault_of(check_config(parse_config(config)), parse_problem(problem), device, repeats);
-    std::printf("%s %s %s%s\n", fault ? "BAD " : "good", problem.c_str(), config.c_str(),
-                fault ? (": " + *fault).c_str() : "");
+  for (const auto& [problem, config] : listed) {
+    const auto fault = fault_of(config, problem, device, repeats);
+    std::printf("%s %s %s%s\n", fault ? "BAD " : "good", to_string(problem).c_str(),
+                to_string(config.config()).c_str(), fault ? (": " + *fault).c_str() : "");
     std::fflush(stdout);
     good = good && !fault;
   }
