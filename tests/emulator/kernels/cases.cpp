@@ -107,9 +107,15 @@ int deep(const KnownConfig& config, int slices, int bit) {
   return slices * config.traits.tile_k + (takes_any_k(config) ? bit : 0);
 }
 
+int sms_without_clusters(const KnownConfig& config) {
+  return config.traits.cuts_tiles ? kSmCountOfCuts : kSmCount;
+}
+
 }  // namespace
 
-int sm_count(const KnownConfig& config) { return kSmCount * config.recipe.cluster_blocks; }
+int sm_count(const KnownConfig& config) {
+  return sms_without_clusters(config) * config.recipe.cluster_blocks;
+}
 
 OperandAlignments operand_alignments(const KnownConfig& config) {
   const LaunchRecipe& recipe = config.recipe;
@@ -274,7 +280,9 @@ std::vector<Case> share_cases(const KnownConfig& config) {
     return cases.back();
   };
   const bool is_split = config.recipe.split_k > 1;  // each tile, else only the last ones
-  const int shares = is_split ? t.split_k : std::max(1, config.recipe.tail_ctas_per_sm) * kSmCount;
+  const int shares =
+      is_split ? t.split_k
+               : std::max(1, config.recipe.tail_ctas_per_sm) * sms_without_clusters(config);
   for (const int slices : {0, 1, shares - 1, shares, shares + 1, 2 * shares + 1}) {
     add(1, slices * t.tile_k);
     if (slices > 0 && bit > 0) add(2, slices * t.tile_k - 1);

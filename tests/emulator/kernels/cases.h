@@ -19,6 +19,8 @@ enum class Values { integers, reals, signs, positives };
 
 // SMs of the GPU that is emulated, for CTAs without a cluster.
 inline constexpr int kSmCount = 3;
+// Where the last tiles are cut along K: two of them in two parts.
+inline constexpr int kSmCountOfCuts = 4;
 // The same for the config's kernels: as many clusters run at a time as CTAs without one.
 int sm_count(const KnownConfig& config);
 
