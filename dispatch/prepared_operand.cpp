@@ -37,6 +37,10 @@ void check_size(const std::string& who, const char* lines, const OperandPlace& p
                      std::string(to_string(prepared.accuracy)) + ", and the call of " +
                      std::string(to_string(called.accuracy)));
   }
+  if (prepared.type != called.type) {
+    throw UsageError(who + " is of " + std::string(to_string(prepared.type)) +
+                     ", and the call's operand of " + std::string(to_string(called.type)));
+  }
   check_equal(who, lines, prepared.lines, called.lines);
   check_equal(who, "K", prepared.K, called.K);
   check_equal(who, "batch", prepared.batch, called.batch);
@@ -54,6 +58,7 @@ OperandPlace place_of(gt_operand operand, gt_order order, const GemmCall& call, 
   OperandPlace place;
   place.ordinal = ordinal;
   place.accuracy = p.signature.accuracy;
+  place.type = is_a ? p.signature.a : p.signature.b;
   place.address = is_a ? call.A : call.B;
   place.lines = is_a ? p.M : p.N;
   place.K = p.K;

@@ -20,6 +20,7 @@ namespace gemm_tune {
 struct OperandPlace {
   int ordinal = 0;  // of the device
   Accuracy accuracy{};
+  ElementType type{};
   const void* address = nullptr;
   std::int64_t lines = 0, K = 0, batch = 0;
   bool lies_along_k = false;

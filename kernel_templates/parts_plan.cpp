@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_templates/parts_plan.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/types/signature.h"
@@ -16,20 +19,59 @@ static_assert(kClassF16x3 == static_cast<int>(Accuracy::fp32_f16x3) &&
 constexpr int kPartBytes = 2;                // of an element of a part
 constexpr int kFlagBytes = 2 * sizeof(int);  // Args::flags
 
-// Bytes of all parts of so many lines: of the matrices of a batch.
-std::int64_t parts_bytes(const SplitKernels& kernels, std::int64_t lines, const Problem& problem) {
-  return kernels.parts * kPartBytes * problem.batch * lines * padded_k(problem);
+// An operand as it is stored, and how many parts it has.
+struct StoredOperand {
+  CallValue value, ld, stride;
+  int parts;
+  bool along_k;
+  std::int64_t lines;
+  int alignment;  // bytes
+
+  bool is_split() const { return parts > 1; }
+  bool is_copied() const { return is_split() || alignment < kChunk * kPartBytes; }
+};
+
+StoredOperand a_of(const SplitKernels& kernels, const Problem& problem) {
+  return {CallValue::A,          CallValue::lda, CallValue::stride_a, kernels.parts_a,
+          !kernels.transposed_a, problem.M,      problem.alignment.a};
+}
+StoredOperand b_of(const SplitKernels& kernels, const Problem& problem) {
+  return {CallValue::B,         CallValue::ldb, CallValue::stride_b, kernels.parts_b,
+          kernels.transposed_b, problem.N,      problem.alignment.b};
 }
 
-std::int64_t copy_bytes(const SplitKernels& kernels, std::int64_t lines, const Problem& problem) {
-  return parts_bytes(kernels, lines, problem) + problem.batch * lines * bytes_of(kSumType);
+// Bytes of all parts: of the matrices of a batch.
+std::int64_t parts_bytes(const StoredOperand& operand, const Problem& problem) {
+  return operand.parts * kPartBytes * problem.batch * operand.lines * padded_k(problem);
 }
 
-Step split_step(const SplitKernels& kernels, const Problem& problem, const Regions& regions,
-                Copies which) {
-  const bool has_a = which != Copies::of_b, has_b = which != Copies::of_a;
-  const bool a_along_k = !kernels.transposed_a, b_along_k = kernels.transposed_b;
-  const Split split = {kernels.parts, (has_a && !a_along_k) || (has_b && !b_along_k),
+// Of an operand of one part.
+std::int64_t rows_of(const StoredOperand& operand, const Problem& problem) {
+  return operand.along_k ? operand.lines : problem.K;
+}
+std::int64_t copied_row_of(const StoredOperand& operand, const Problem& problem) {
+  return copied_row(static_cast<int>(operand.along_k ? problem.K : operand.lines));
+}
+
+std::int64_t copy_bytes(const StoredOperand& operand, const Problem& problem) {
+  if (!operand.is_split()) {
+    return kPartBytes * problem.batch * rows_of(operand, problem) * copied_row_of(operand, problem);
+  }
+  return parts_bytes(operand, problem) + problem.batch * operand.lines * bytes_of(kSumType);
+}
+
+// Nothing where no copies are made.
+std::optional<Step> split_step(const SplitKernels& kernels, const Problem& problem,
+                               const Regions& regions, Copies which) {
+  const StoredOperand a = a_of(kernels, problem), b = b_of(kernels, problem);
+  const bool has_a = which != Copies::of_b && a.is_copied();
+  const bool has_b = which != Copies::of_a && b.is_copied();
+  if (!has_a && !has_b) return std::nullopt;
+  const auto is_across = [](const StoredOperand& operand) {
+    return operand.is_split() && !operand.along_k;
+  };
+  const Split split = {std::max(a.parts, b.parts),
+                       (has_a && is_across(a)) || (has_b && is_across(b)),
                        static_cast<int>(problem.K), kernels.have_clusters};
   SplitArgs args = {};
   args.K = static_cast<int>(problem.K);
@@ -43,33 +85,38 @@ Step split_step(const SplitKernels& kernels, const Problem& problem, const Regio
   step.only_with_operands = true;
   step.cluster.y = split_cluster(split);
   step.grid.y = split_shares(split);
-  const auto matrix_of = [&](std::int64_t lines, bool along_k) {
-    const int lines_of_share = split_lines(split, along_k);
+  const auto matrix_of = [&](const StoredOperand& operand) {
+    std::int64_t of_share = split_lines(split, operand.along_k), all = operand.lines;
+    if (!operand.is_split()) {  // chunks
+      of_share = kCopiedChunks * step.threads;
+      all = rows_of(operand, problem) * (copied_row_of(operand, problem) / kChunk);
+    }
     SplitMatrix matrix = {};
-    matrix.lines = static_cast<int>(lines);
-    matrix.factors_at = parts_bytes(kernels, lines, problem);
-    matrix.shares = static_cast<int>((lines + lines_of_share - 1) / lines_of_share);
+    matrix.lines = static_cast<int>(operand.lines);
+    matrix.factors_at = parts_bytes(operand, problem);
+    matrix.shares = static_cast<int>((all + of_share - 1) / of_share);
     return matrix;
   };
-  args.a = matrix_of(problem.M, a_along_k);
-  args.b = matrix_of(problem.N, b_along_k);
-  const auto units = [&](const SplitMatrix& matrix, bool along_k) {
+  args.a = matrix_of(a);
+  args.b = matrix_of(b);
+  const auto units = [&](const SplitMatrix& matrix, const StoredOperand& operand) {
     const std::int64_t shares = problem.batch * matrix.shares;
-    return along_k ? (shares + step.grid.y - 1) / step.grid.y : shares;
+    return is_across(operand) ? shares : (shares + step.grid.y - 1) / step.grid.y;
   };
-  const std::int64_t units_a = has_a ? units(args.a, a_along_k) : 0;
-  step.grid.x = units_a + (has_b ? units(args.b, b_along_k) : 0);
+  const std::int64_t units_a = has_a ? units(args.a, a) : 0;
+  step.grid.x = units_a + (has_b ? units(args.b, b) : 0);
   args.units_a = static_cast<int>(units_a);
   std::vector<Slot> slots = {{regions.flags, offsetof(SplitArgs, flag)}};
-  const auto patch = [&](std::size_t matrix, CallValue from, CallValue ld, CallValue stride,
-                         CallValue to) {
-    slots.push_back({from, matrix + offsetof(SplitMatrix, from)});
+  const auto patch = [&](std::size_t matrix, const StoredOperand& operand, CallValue to) {
+    slots.push_back({operand.value, matrix + offsetof(SplitMatrix, from)});
     slots.push_back({to, matrix + offsetof(SplitMatrix, to)});
-    slots.push_back({ld, matrix + offsetof(SplitMatrix, ld)});
-    if (problem.batch > 1) slots.push_back({stride, matrix + offsetof(SplitMatrix, stride)});
+    slots.push_back({operand.ld, matrix + offsetof(SplitMatrix, ld)});
+    if (problem.batch > 1) {
+      slots.push_back({operand.stride, matrix + offsetof(SplitMatrix, stride)});
+    }
   };
-  patch(offsetof(SplitArgs, a), CallValue::A, CallValue::lda, CallValue::stride_a, regions.a);
-  patch(offsetof(SplitArgs, b), CallValue::B, CallValue::ldb, CallValue::stride_b, regions.b);
+  if (a.is_copied()) patch(offsetof(SplitArgs, a), a, regions.a.at);
+  if (b.is_copied()) patch(offsetof(SplitArgs, b), b, regions.b.at);
   step.arguments.add(args, slots);
   return step;
 }
@@ -85,16 +132,20 @@ Regions add_splits(LaunchPlan& plan, const SplitKernels& kernels, const Problem&
   plan.zeroed_bytes = kFlagBytes;
   Regions regions = {};
   regions.flags = plan.add_region(plan.zeroed_bytes);
-  const auto add_copy = [&](CallValue of, std::int64_t lines) {
-    const CallValue at = plan.add_region(copy_bytes(kernels, lines, problem), kAlignment);
-    plan.regions.back().copy_of = of;
-    plan.regions.back().may_be_kept = true;
-    return at;
+  const auto found = [&](const StoredOperand& operand) {
+    FoundOperand found = {operand.value, std::nullopt};
+    if (!operand.is_copied()) return found;
+    found.at = plan.add_region(copy_bytes(operand, problem), kAlignment);
+    plan.regions.back().copy_of = operand.value;
+    plan.regions.back().may_be_kept = operand.is_split();
+    if (!operand.is_split()) found.ld = copied_row_of(operand, problem);
+    return found;
   };
-  regions.a = add_copy(CallValue::A, problem.M);
-  regions.b = add_copy(CallValue::B, problem.N);
+  regions.a = found(a_of(kernels, problem));
+  regions.b = found(b_of(kernels, problem));
   for (const Copies which : {Copies::of_both, Copies::of_a, Copies::of_b}) {
-    plan.steps.push_back(split_step(kernels, problem, regions, which));
+    std::optional<Step> step = split_step(kernels, problem, regions, which);
+    if (step) plan.steps.push_back(std::move(*step));
   }
   return regions;
 }
@@ -107,8 +158,9 @@ void add_product_args(Step& product, const SplitKernels& kernels, const Regions&
   args.K = static_cast<int>(problem.K);
   args.tiles = tile_raster((args.M - 1) / tiles.rows + 1, (args.N - 1) / tiles.cols + 1,
                            static_cast<int>(problem.batch), tiles.raster_group);
-  args.a.factors_at = parts_bytes(kernels, problem.M, problem);
-  args.b.factors_at = parts_bytes(kernels, problem.N, problem);
+  const StoredOperand a = a_of(kernels, problem), b = b_of(kernels, problem);
+  args.a.factors_at = parts_bytes(a, problem);
+  args.b.factors_at = parts_bytes(b, problem);
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
   std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
                              {CallValue::A, offsetof(Args, A)},
@@ -118,11 +170,15 @@ void add_product_args(Step& product, const SplitKernels& kernels, const Regions&
                              {CallValue::lda, offsetof(Args, lda)},
                              {CallValue::ldb, offsetof(Args, ldb)},
                              {CallValue::ldc, offsetof(Args, ldd)},
-                             {regions.flags, offsetof(Args, flags)},
-                             {regions.a, offsetof(Args, a) + offsetof(OperandCopy, at)},
-                             {regions.b, offsetof(Args, b) + offsetof(OperandCopy, at)},
-                             {CallValue::kept_a, offsetof(Args, a) + offsetof(OperandCopy, kept)},
-                             {CallValue::kept_b, offsetof(Args, b) + offsetof(OperandCopy, kept)}};
+                             {regions.flags, offsetof(Args, flags)}};
+  const auto add_copy = [&](const StoredOperand& operand, const FoundOperand& found, std::size_t at,
+                            CallValue kept) {
+    if (!operand.is_split()) return;
+    slots.push_back({found.at, at + offsetof(OperandCopy, at)});
+    slots.push_back({kept, at + offsetof(OperandCopy, kept)});
+  };
+  add_copy(a, regions.a, offsetof(Args, a), CallValue::kept_a);
+  add_copy(b, regions.b, offsetof(Args, b), CallValue::kept_b);
   if (problem.batch > 1) {
     slots.push_back({CallValue::stride_a, offsetof(Args, stride_a)});
     slots.push_back({CallValue::stride_b, offsetof(Args, stride_b)});

@@ -162,12 +162,15 @@ std::int64_t LaunchPlan::workspace_bytes_of(const GemmCall& call) const {
 std::optional<LaunchPlan> LaunchPlan::that_makes(CallValue operand) const {
   const Copies copy = operand == CallValue::A ? Copies::of_a : Copies::of_b;
   LaunchPlan alone;
+  const bool may_be_kept = std::any_of(regions.begin(), regions.end(), [&](const auto& region) {
+    return region.may_be_kept && region.copy_of == operand;
+  });
   for (const Step& step : steps) {
     if (step.makes != copy) continue;
     alone.steps = {step};
     alone.steps.front().makes = Copies::none;
   }
-  if (alone.steps.empty()) return std::nullopt;
+  if (alone.steps.empty() || !may_be_kept) return std::nullopt;
   alone.regions = regions;
   alone.zeroed_bytes = zeroed_bytes;
   for (const WorkspaceRegion& region : regions) {

@@ -61,7 +61,8 @@ Traits traits(const Params& p) {
 
 LaunchPlan plan(Values values, const Problem& problem, int /*sm_count*/) {
   const Params p = params_of<Params>(values);
-  const parts::SplitKernels kernels = {parts_of(p), p.TA != 0, p.TB != 0, /*have_clusters=*/false};
+  const parts::SplitKernels kernels = {parts_of(p), parts_of(p), p.TA != 0, p.TB != 0,
+                                       /*have_clusters=*/false};
   LaunchPlan plan;
   const parts::Regions regions = parts::add_splits(plan, kernels, problem);
   const std::int64_t row_tiles = (problem.M - 1) / p.BM + 1, col_tiles = (problem.N - 1) / p.BN + 1;

@@ -291,7 +291,7 @@ class Segment {
 
 extern "C" __global__ void __launch_bounds__(parts::kMostSplitThreads, parts::kSplitCtas)
     split(const __grid_constant__ parts::SplitArgs args) {
-  parts::split_operands<kParts, kP.TA == 0, kP.TB != 0,
+  parts::split_operands<kParts, kParts, kP.TA == 0, kP.TB != 0,
                         kIsScaled ? parts::Across::long_strips : parts::Across::wide_strips>(args);
 }
 

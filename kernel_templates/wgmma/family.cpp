@@ -14,6 +14,7 @@
 #include "core/problem/problem.h"
 #include "core/types/signature.h"
 #include "kernel_templates/device/sum/reduce_shape.cuh"
+#include "kernel_templates/matrix_maps.h"
 #include "kernel_templates/persistent_ctas.h"
 #include "kernel_templates/product_plan.h"
 #include "kernel_templates/registry/families.h"
@@ -69,40 +70,6 @@ Traits traits(const Params& p) {
 
 constexpr int kStoredBytes = 2;  // of an element of D that the copy engine stores
 
-TensorElement element_of_map(int bytes) {
-  return bytes == 1   ? TensorElement::bits_8
-         : bytes == 2 ? TensorElement::bits_16
-                      : TensorElement::bits_32;
-}
-
-// A tensor map of a batch of matrices whose boxes lie in one matrix; without distances. bytes: of
-// an element.
-TensorMapSlot matrices(CallValue address, int bytes, std::int64_t row_length, std::int64_t rows,
-                       std::int64_t batch, int box_length, int box_rows, int swizzled_bytes) {
-  TensorMapSlot slot = {};
-  slot.address = address;
-  BoundTensorMap& map = slot.map;
-  // No element is accessed where K is 0, but a map has one at least.
-  map.size = {std::max<std::int64_t>(row_length, 1), std::max<std::int64_t>(rows, 1), batch};
-  map.box = {box_length, box_rows, 1};
-  map.dims = 3;
-  map.element = element_of_map(bytes);
-  map.swizzle = swizzled_bytes == 128  ? Swizzle::bytes_128
-                : swizzled_bytes == 64 ? Swizzle::bytes_64
-                : swizzled_bytes == 32 ? Swizzle::bytes_32
-                                       : Swizzle::none;
-  // Of packed rows; where they begin elsewhere, 256 bytes bring in what nobody reads.
-  map.promotion = row_length * bytes % 256 == 0 ? L2Promotion::bytes_256 : L2Promotion::bytes_128;
-  map.stride_bytes[1] = kMapBytes;  // calls need not have a stride
-  return slot;
-}
-
-// Distances that a call brings.
-void set_distances(TensorMapSlot& slot, CallValue ld, CallValue stride, int bytes) {
-  slot.strides[0] = {ld, bytes};
-  if (slot.map.size[2] > 1) slot.strides[1] = {stride, bytes};
-}
-
 // of_b: B, else A. tile: its extent beside K, which `parts` CTAs deal out.
 TensorMapSlot operand_map(const Params& p, const Problem& problem, const ProductOperands& operands,
                           bool of_b, bool along_k, int tile, int parts) {
@@ -113,14 +80,15 @@ TensorMapSlot operand_map(const Params& p, const Problem& problem, const Product
   const std::optional<std::int64_t> ld = of_b ? operands.ldb : operands.lda;
   if (packs(p) && ld) {
     const std::int64_t lines = of_b ? problem.N : problem.M;
-    TensorMapSlot slot =
-        matrices(address, bytes, problem.K, lines, problem.batch, length, rows, length * bytes);
+    TensorMapSlot slot = matrices_map(
+        address, {bytes, problem.K, lines, problem.batch, length, rows, length * bytes});
     slot.map.stride_bytes = {*ld * bytes, *ld * bytes * lines};
     return slot;
   }
-  TensorMapSlot slot = matrices(
-      address, bytes, of_b ? row_length_b(problem) : row_length_a(problem),
-      of_b ? rows_b(problem) : rows_a(problem), problem.batch, length, rows, length * bytes);
+  TensorMapSlot slot =
+      matrices_map(address, {bytes, of_b ? row_length_b(problem) : row_length_a(problem),
+                             of_b ? rows_b(problem) : rows_a(problem), problem.batch, length, rows,
+                             length * bytes});
   set_distances(slot, of_b ? CallValue::ldb : CallValue::lda,
                 of_b ? CallValue::stride_b : CallValue::stride_a, bytes);
   if (ld) {  // of a copy
@@ -176,9 +144,10 @@ ProductOperands add_packing(LaunchPlan& plan, const Params& p, const Problem& pr
 
 TensorMapSlot store_map(const Params& p, const Problem& problem) {
   const bool swap = p.SWAP != 0;
-  TensorMapSlot slot = matrices(CallValue::D, kStoredBytes, problem.N, problem.M, problem.batch,
-                                swap ? kMmaM : store_columns(p),
-                                swap ? store_columns(p) : group_rows(p), store_swizzle(p));
+  TensorMapSlot slot =
+      matrices_map(CallValue::D, {kStoredBytes, problem.N, problem.M, problem.batch,
+                                  swap ? kMmaM : store_columns(p),
+                                  swap ? store_columns(p) : group_rows(p), store_swizzle(p)});
   set_distances(slot, CallValue::ldc, CallValue::stride_c, kStoredBytes);
   return slot;
 }

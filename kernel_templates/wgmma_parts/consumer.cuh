@@ -42,11 +42,18 @@ constexpr float kCutOff = kP.PROMOTE == 64 ? 0x1p-23f : 0;
 // was cut off stay as they are: those of whole numbers that high parts hold and that need no more
 // than 20 bits.
 __device__ inline float whole_sum(float high, float cross) {
+  // Of an operand that is not split nobody has asked for infinities, whose products by low parts
+  // of 0 are NaN. Those by high parts, which only of 0 are 0, tell what fp32's own sum is.
+  if constexpr (!are_both_split(kP)) {
+    if (!isfinite(high)) return high;
+  }
   constexpr unsigned kLastBits = 15;
   const float sum = parts::is_scaled(kParts) ? high + cross * (1 / parts::kLowScale) : high + cross;
   const bool may_be_exact = cross == 0.0f && (__float_as_uint(high) & kLastBits) == 0;
   return may_be_exact ? sum : sum + kCutOff * sum;
 }
+
+constexpr parts::CrossProducts kCross = parts::cross_products(kPartsA, kPartsB);
 
 class Consumer {
  public:
@@ -61,8 +68,8 @@ class Consumer {
     while (schedule.next(tile)) {
       multiply();
       const parts::Output output(args_, tile.batch);
-      parts::SumStore<kMmaM, kBlocks, kP.BN>(output, {tile.row + row_, tile.col}, thread_)
-          .store(sums_);
+      using Store = parts::SumStore<kMmaM, kBlocks, kP.BN, (kPartsA > 1), (kPartsB > 1)>;
+      Store(output, {tile.row + row_, tile.col}, thread_).store(sums_);
     }
   }
 
@@ -70,7 +77,7 @@ class Consumer {
   static constexpr int kSteps = kBK / kMmaK;               // of a stage
   static constexpr int kPromotions = kBK / kP.PROMOTE;     // in a stage
   static constexpr int kHighSteps = kSteps / kPromotions;  // for each
-  static constexpr int kCrossSteps = parts::cross_products(kParts) * kHighSteps;
+  static constexpr int kCrossSteps = kCross.count * kHighSteps;
 
   // Leaves the tile's sums.
   __device__ void multiply() {
@@ -92,7 +99,7 @@ class Consumer {
         if (i == 0 && k > 0) hand_back(previous);
         for_steps<kCrossSteps>([&](int step) {
           const int of_all = i * kCrossSteps + step;
-          const parts::PartPair pair = parts::kCrossProducts[of_all / kSteps];
+          const parts::PartPair pair = kCross.pairs[of_all / kSteps];
           issue(cross, pair.left, pair.right, of_all % kSteps, 1);
         });
         wgmma::commit_multiply();
@@ -131,7 +138,8 @@ class Consumer {
       const unsigned long long left =
           LeftTile::descriptor(buffers_.left + at_.stage * left_bytes(kP), row_ + i * kMmaM) +
           left_part * (part_bytes(kP.BM) / 16) + step * LeftTile::kStep;
-      wgmma::Instruction<kP.BN>::template multiply<kPartType, 0, 0>(sums[i], left, right, adds);
+      wgmma::Instruction<kP.BN>::template multiply<kPartType, !kLeftAlongK, !kRightAlongK>(
+          sums[i], left, right, adds);
     }
   }
 

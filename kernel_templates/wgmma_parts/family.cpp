@@ -11,6 +11,7 @@
 #include "core/launch/launch_plan.h"
 #include "core/problem/problem.h"
 #include "core/types/signature.h"
+#include "kernel_templates/matrix_maps.h"
 #include "kernel_templates/parts_plan.h"
 #include "kernel_templates/persistent_ctas.h"
 #include "kernel_templates/registry/families.h"
@@ -21,6 +22,8 @@ namespace {
 
 constexpr Signature signature(const Params& p) {
   Signature of_sums = signature_of(kSumType);
+  of_sums.a = static_cast<ElementType>(p.TYPE_A);
+  of_sums.b = static_cast<ElementType>(p.TYPE_B);
   of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
   return of_sums;
 }
@@ -63,16 +66,37 @@ TensorMapSlot parts_map(const Params& p, CallValue address, std::int64_t lines,
   return slot;
 }
 
+// An operand that is not split.
+TensorMapSlot stored_map(const parts::FoundOperand& operand, bool of_b, bool along_k,
+                         const Problem& problem, int tile) {
+  const int length = along_k ? kBK : wgmma::block_width(tile);
+  const std::int64_t rows = of_b ? rows_b(problem) : rows_a(problem);
+  TensorMapSlot slot = matrices_map(
+      operand.at, {kPartBytes, of_b ? row_length_b(problem) : row_length_a(problem), rows,
+                   problem.batch, length, along_k ? tile : kBK, length * kPartBytes});
+  if (operand.ld) {
+    slot.map.stride_bytes = {*operand.ld * kPartBytes, *operand.ld * kPartBytes * rows};
+  } else {
+    set_distances(slot, of_b ? CallValue::ldb : CallValue::lda,
+                  of_b ? CallValue::stride_b : CallValue::stride_a, kPartBytes);
+  }
+  return slot;
+}
+
 // A product begins while its split ends.
 bool may_overlap(const Problem& problem) {
   const auto m = static_cast<double>(problem.M), n = static_cast<double>(problem.N),
              k = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
-  return (m * k + k * n + m * n) * batch * bytes_of(kSumType) <= kMostBytesOfOverlap;
+  const Signature& types = problem.signature;
+  return (m * k * bytes_of(types.a) + k * n * bytes_of(types.b) + m * n * bytes_of(types.d)) *
+             batch <=
+         kMostBytesOfOverlap;
 }
 
 LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   const Params p = params_of<Params>(values);
-  const parts::SplitKernels kernels = {parts_of(p), p.TA != 0, p.TB != 0, /*have_clusters=*/true};
+  const parts::SplitKernels kernels = {parts_of_a(p), parts_of_b(p), p.TA != 0, p.TB != 0,
+                                       /*have_clusters=*/true};
   LaunchPlan plan;
   const parts::Regions regions = parts::add_splits(plan, kernels, problem);
   const std::int64_t row_tiles = (problem.M - 1) / p.BM + 1, col_tiles = (problem.N - 1) / p.BN + 1;
@@ -81,8 +105,12 @@ LaunchPlan plan(Values values, const Problem& problem, int sm_count) {
   step.threads = threads(p);
   step.smem_bytes = smem_bytes(p);
   step.overlaps = may_overlap(problem);
-  step.arguments.add_tensor_map(parts_map(p, regions.a, problem.M, problem, p.BM));
-  step.arguments.add_tensor_map(parts_map(p, regions.b, problem.N, problem, p.BN));
+  step.arguments.add_tensor_map(parts_of_a(p) > 1
+                                    ? parts_map(p, regions.a.at, problem.M, problem, p.BM)
+                                    : stored_map(regions.a, false, left_along_k(p), problem, p.BM));
+  step.arguments.add_tensor_map(parts_of_b(p) > 1
+                                    ? parts_map(p, regions.b.at, problem.N, problem, p.BN)
+                                    : stored_map(regions.b, true, right_along_k(p), problem, p.BN));
   const int group = raster_group(p.BM, p.BN, static_cast<int>(row_tiles), sm_count);
   parts::add_product_args(step, kernels, regions, {p.BM, p.BN, group}, problem);
   plan.steps.push_back(std::move(step));
@@ -106,6 +134,8 @@ std::vector<std::vector<int>> representatives() {
 std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
   Params p = with_tile(128, 128, 2);
   p.ACCURACY = static_cast<int>(signature.accuracy);
+  p.TYPE_A = static_cast<int>(signature.a);
+  p.TYPE_B = static_cast<int>(signature.b);
   if (sm != 90 || reject(p) != nullptr || signature != wgmma_parts::signature(p)) {
     return std::nullopt;
   }
@@ -129,7 +159,9 @@ KernelFamily family() {
         {kClassF16x3, kClassBf16x6},
         "4: two f16 parts of an operand, 5: three bf16 parts",
         Role::accuracy,
-        kClassF16x3}},
+        kClassF16x3},
+       type_a_param("TYPE_A", &Params::TYPE_A),
+       type_b_param("TYPE_B", &Params::TYPE_B)},
       rules().list, &reject, &traits);
   family.plan = plan;
   family.takes_gemm_args = false;

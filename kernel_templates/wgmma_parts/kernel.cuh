@@ -8,7 +8,8 @@
 // arXiv 2203.03341), and the same with a middle part. A producer lets the copy engine load blocks
 // of 64 k of all parts of both operands; GROUPS consumers multiply them, each its part of the
 // tile's rows. CTAs stay for several tiles. Where parts would lose too much, the first kernel sets
-// a flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh).
+// a flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh). One of A and B
+// may be of the parts' type: it is one part, and read as it is stored.
 #pragma once
 
 #include "kernel_templates/device/parts/flags.cuh"
@@ -38,7 +39,8 @@ extern "C" __global__ void GT_CLUSTER __launch_bounds__(threads(kP), 1)
   wgmma::allow_next_launch();
   wgmma::await_earlier_launch();
   if (parts::read_flags(args)) {
-    using Product = parts::Fp32Product<kP.GROUPS * kGroup, kP.TA == 0, kP.TB != 0>;
+    using Product =
+        parts::Fp32Product<kP.GROUPS * kGroup, kP.TA == 0, kP.TB != 0, kP.TYPE_A, kP.TYPE_B>;
     static_assert((Product::kFloatsOfA + Product::kFloatsOfB) * 4 <= smem_bytes(kP));
     float* const a_smem = reinterpret_cast<float*>(smem);
     if (group < kP.GROUPS) {

@@ -5,6 +5,7 @@
 
 #include "kernel_templates/device/parts/split_shape.cuh"
 #include "kernel_templates/rules.h"
+#include "kernel_templates/wgmma/params.cuh"
 
 namespace gemm_tune::wgmma_parts {
 
@@ -17,6 +18,7 @@ struct Params {
   int PROMOTE;  // k whose sums of high parts stay in the tensor cores before they are added in fp32
   int TA, TB;   // 1: A is stored [K,M]; B is stored [N,K]
   int ACCURACY = kClassF16x3;  // of accuracy
+  int TYPE_A = 0, TYPE_B = 0;  // one of A and B may be of the parts' type
 };
 
 constexpr int kBK = parts::kPaddedK;  // of a stage: rows of 128 bytes, the widest swizzle
@@ -29,7 +31,17 @@ constexpr int kAllRegisters = 65536;  // of an SM
 constexpr int kMostStages = 8;
 
 constexpr int parts_of(const Params& p) { return parts::parts_of(p.ACCURACY); }
-constexpr bool has_lines_across(const Params& p) { return p.TA != 0 || p.TB == 0; }
+constexpr int parts_of_a(const Params& p) { return parts::parts_of_type(p.TYPE_A, p.ACCURACY); }
+constexpr int parts_of_b(const Params& p) { return parts::parts_of_type(p.TYPE_B, p.ACCURACY); }
+constexpr bool are_both_split(const Params& p) { return parts_of_a(p) == parts_of_b(p); }
+// Whether lines that are split lie across the rows.
+constexpr bool has_lines_across(const Params& p) {
+  return (p.TA != 0 && parts_of_a(p) > 1) || (p.TB == 0 && parts_of_b(p) > 1);
+}
+
+// Whether k runs along the rows that the copy engine reads: of parts always.
+constexpr bool left_along_k(const Params& p) { return p.TA == 0 || parts_of_a(p) > 1; }
+constexpr bool right_along_k(const Params& p) { return p.TB != 0 || parts_of_b(p) > 1; }
 
 constexpr bool moves_registers(const Params& p) { return p.GROUPS > 1; }
 constexpr int threads(const Params& p) {
@@ -44,8 +56,12 @@ constexpr int group_blocks(const Params& p) { return group_rows(p) / kMmaM; }
 constexpr int sums_per_thread(const Params& p) { return 3 * group_blocks(p) * p.BN / 2; }
 
 constexpr int part_bytes(int extent) { return extent * kBK * 2; }
-constexpr int left_bytes(const Params& p) { return parts_of(p) * part_bytes(p.BM); }
-constexpr int right_bytes(const Params& p) { return parts_of(p) * part_bytes(p.BN); }
+constexpr int left_bytes(const Params& p) {
+  return parts_of_a(p) * part_bytes(wgmma::loaded_extent(p.BM, left_along_k(p)));
+}
+constexpr int right_bytes(const Params& p) {
+  return parts_of_b(p) * part_bytes(wgmma::loaded_extent(p.BN, right_along_k(p)));
+}
 constexpr int stage_bytes(const Params& p) { return left_bytes(p) + right_bytes(p); }
 constexpr int stages(const Params& p) {
   return min_of((kMostSmemBytes - 2 * kMostStages * kBarrierBytes) / stage_bytes(p), kMostStages);
@@ -72,14 +88,21 @@ constexpr auto rules() {
       // the sums of the other products, too.
       {"sums are promoted every 32 or 64 k", "PROMOTE",
        [](const Params& p) { return p.PROMOTE != 32 && p.PROMOTE != 64; }},
-      {"fewer than two stages fit the shared memory", "BM BN ACCURACY",
+      {"fewer than two stages fit the shared memory", "BM BN TA TB ACCURACY TYPE_A TYPE_B",
        [](const Params& p) { return stages(p) < 2; }},
+      at_most_one_widened<Params>(),
+      {"an operand of 16 bits is of the parts' type", "ACCURACY TYPE_A TYPE_B",
+       [](const Params& p) {
+         const int type = p.TYPE_A != kTypeF32 ? p.TYPE_A : p.TYPE_B;
+         return type != kTypeF32 && type != parts::part_type(parts_of(p));
+       }},
   });
 }
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
   if (p.ACCURACY != kClassF16x3 && p.ACCURACY != kClassBf16x6) return "ACCURACY must be 4 or 5";
+  if (!is_widened_type(p.TYPE_A) || !is_widened_type(p.TYPE_B)) return kBadWidenedType;
   return first_broken(rules(), p);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tiles a CTA computes, and the stages between its producer and its consumers: buffers with
-// all parts of both operands, and two barriers each.
+// all parts of both operands, and two barriers each. Of an operand that is not split tiles lie as
+// its rows do (wgmma/descriptor.cuh).
 //
 // `full` ends a phase when a stage's bytes are there, `empty` when all consumers are done with it.
 // Both sides walk the same tiles and stages in the same order.
@@ -13,8 +14,9 @@
 
 namespace gemm_tune::wgmma_parts {
 
-using LeftTile = wgmma::TileLayout<kP.BM, true>;
-using RightTile = wgmma::TileLayout<kP.BN, true>;
+constexpr bool kLeftAlongK = left_along_k(kP), kRightAlongK = right_along_k(kP);
+using LeftTile = wgmma::TileLayout<kP.BM, kLeftAlongK>;
+using RightTile = wgmma::TileLayout<kP.BN, kRightAlongK>;
 
 struct Tile {
   int row, col, batch;
@@ -62,7 +64,23 @@ struct Buffers {
   }
 };
 
-// One thread loads stage after stage. A box has all parts of its lines.
+// A tile of an operand, of the lines from `first` on and 64 k. A box has all parts of its lines, or
+// a block of rows along M or N.
+template <class Layout, bool ALONG_K, int EXTENT, int PARTS>
+__device__ inline void load_tile(char* to, const TensorMap& map, wgmma::Barrier* full, int first,
+                                 int k, int batch) {
+  if constexpr (ALONG_K) {
+    wgmma::load_box(to, map, full, {k, first, PARTS * batch}, wgmma::kEvictNormally);
+  } else {
+#pragma unroll
+    for (int line = 0; line < EXTENT; line += Layout::kWidth) {
+      wgmma::load_box(to + line / Layout::kWidth * Layout::kBlockBytes, map, full,
+                      {first + line, k, batch}, wgmma::kEvictNormally);
+    }
+  }
+}
+
+// One thread loads stage after stage.
 __device__ inline void produce(const TensorMap& left_map, const TensorMap& right_map,
                                const Args& args, const Buffers& buffers) {
   const int k_blocks = k_blocks_of(args);
@@ -74,11 +92,11 @@ __device__ inline void produce(const TensorMap& left_map, const TensorMap& right
       wgmma::wait(buffers.empty + at.stage, at.parity ^ 1);  // the first round finds them empty
       wgmma::Barrier* const full = buffers.full + at.stage;
       wgmma::arrive_expecting(full, stage_bytes(kP));
-      const int matrix = kParts * tile.batch;
-      wgmma::load_box(buffers.left + at.stage * left_bytes(kP), left_map, full,
-                      {k * kBK, tile.row, matrix}, wgmma::kEvictNormally);
-      wgmma::load_box(buffers.right + at.stage * right_bytes(kP), right_map, full,
-                      {k * kBK, tile.col, matrix}, wgmma::kEvictNormally);
+      load_tile<LeftTile, kLeftAlongK, kP.BM, kPartsA>(
+          buffers.left + at.stage * left_bytes(kP), left_map, full, tile.row, k * kBK, tile.batch);
+      load_tile<RightTile, kRightAlongK, kP.BN, kPartsB>(buffers.right + at.stage * right_bytes(kP),
+                                                         right_map, full, tile.col, k * kBK,
+                                                         tile.batch);
       at.advance();
     }
   }

@@ -11,7 +11,7 @@ template <parts::Across ACROSS>
 __device__ inline void split_operands(const parts::SplitArgs& args) {
   wgmma::allow_next_launch();
   wgmma::await_earlier_launch();
-  parts::split_operands<kParts, kP.TA == 0, kP.TB != 0, ACROSS>(args);
+  parts::split_operands<kPartsA, kPartsB, kP.TA == 0, kP.TB != 0, ACROSS>(args);
 }
 
 extern "C" __global__ void __launch_bounds__(parts::kMostSplitThreads, parts::kSplitCtas)

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "core/types/parts.h"
 #include "core/types/signature.h"
 
 namespace gemm_tune {
@@ -35,11 +36,12 @@ MultiplyingPipe multiplying_pipe(const Traits& traits, const DeviceSpec& device,
   const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
   const double bytes = accuracy.parts > 1 ? kPartBytes : bytes_of(traits.signature.a);
   const double depth = kMmaBytes / bytes;
+  const int products = products_of(traits.signature);
   const bool sums_in_fp16 = traits.signature.accuracy == Accuracy::sums_fp16;
   const double share = is_geforce(device) && !sums_in_fp16 ? constants.geforce_tensor_share : 1;
   return {constants.tensor_multiplications_per_cycle * constants.mma_sync_share * share *
-              kRatedBytes / bytes / accuracy.products,
-          kMmaOutputs * depth / kWarpSize / accuracy.products, depth};
+              kRatedBytes / bytes / products,
+          kMmaOutputs * depth / kWarpSize / products, depth};
 }
 
 // std::pow() takes several times as long as the multiplications and roots of the exponents by which

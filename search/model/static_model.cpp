@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/device/occupancy.h"
+#include "core/types/parts.h"
 #include "core/types/signature.h"
 #include "kernel_templates/family.h"
 #include "search/model/main_loop.h"
@@ -21,7 +22,7 @@ double element_bytes(ElementType type) { return bytes_of(type); }
 
 // Of an element of A or B as the product reads it: of all its parts where it is split.
 double read_bytes(const Traits& traits, ElementType type) {
-  const int parts = info_of(traits.signature.accuracy).parts;
+  const int parts = parts_of(traits.signature, type);
   return parts > 1 ? parts * kPartBytes : element_bytes(type);
 }
 
@@ -309,15 +310,20 @@ ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
 double ConfigModel::dram_us(double bytes) const { return bytes / dram_bytes_per_us_; }
 
 // The launch that splits operands of f32 into parts of half their size each, or packs operands:
-// every byte is read and written once.
+// every byte is read and written once. Not those of an operand that is read in place.
 double ConfigModel::split_us(const Problem& problem) const {
-  const AccuracyInfo& accuracy = info_of(traits_.signature.accuracy);
-  if (accuracy.parts == 1 && !traits_.pack) return 0;
-  const double read_bytes = element_bytes(traits_.signature.a);
-  const double written_bytes = accuracy.parts > 1 ? accuracy.parts * read_bytes / 2 : read_bytes;
-  const double elements = static_cast<double>(problem.M + problem.N) *
-                          static_cast<double>(problem.K) * static_cast<double>(problem.batch);
-  return constants_->launch_us + dram_us(elements * (read_bytes + written_bytes));
+  const Signature& types = traits_.signature;
+  const auto bytes = [&](std::int64_t lines, ElementType type) {
+    const int parts = parts_of(types, type);
+    if (parts == 1 && !traits_.pack) return 0.0;
+    const double read_bytes = element_bytes(type);
+    const double written_bytes = parts > 1 ? parts * read_bytes / 2 : read_bytes;
+    return static_cast<double>(lines) * (read_bytes + written_bytes);
+  };
+  const double of_both = bytes(problem.M, types.a) + bytes(problem.N, types.b);
+  if (of_both == 0) return 0;
+  const double lines_length = static_cast<double>(problem.K) * static_cast<double>(problem.batch);
+  return constants_->launch_us + dram_us(of_both * lines_length);
 }
 
 // The launch that copies operands to aligned rows: every byte is read and written once.

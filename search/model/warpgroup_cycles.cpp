@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "core/types/parts.h"
 #include "search/model/main_loop.h"
 
 namespace gemm_tune {
@@ -97,23 +98,25 @@ CutTiles cut_tiles(const Traits& traits, const Problem& problem, int sm_count) {
 }
 
 WarpgroupStep warpgroup_step(const Traits& traits, const ModelConstants& constants) {
-  const double element_bytes = bytes_of(traits.signature.a);
+  const Signature& types = traits.signature;
+  const double element_bytes = bytes_of(types.a);
   const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
   const double columns = traits.warpgroup_columns, rows = area / columns, depth = traits.tile_k;
   // Of one step of tile_k. Operands of f32 that are split come as parts. Tensor cores multiply so
   // many bytes a cycle, whatever the type.
-  const AccuracyInfo& accuracy = info_of(traits.signature.accuracy);
-  const bool is_split = accuracy.parts > 1;
-  const double loaded_bytes = is_split ? accuracy.parts * kPartBytes : element_bytes;
+  const bool is_split = info_of(types.accuracy).parts > 1;
+  const int products = products_of(types);
   const double read_bytes = is_split ? kPartBytes : element_bytes;
+  const auto loaded_bytes = [&](ElementType type) { return parts_of(types, type) * read_bytes; };
   WarpgroupStep step;
-  step.multiply = accuracy.products * area * depth * (read_bytes / kRatedBytes) /
+  step.multiply = products * area * depth * (read_bytes / kRatedBytes) /
                   constants.tensor_multiplications_per_cycle;
-  step.smem = accuracy.products * rows / kInstructionRows * (kInstructionRows + columns) * depth *
+  step.smem = products * rows / kInstructionRows * (kInstructionRows + columns) * depth *
               read_bytes / constants.smem_bytes_per_cycle;
   const BoxLoads &a = traits.loads_a, &b = traits.loads_b;
-  const double bytes = a.rows > 0 ? a.rows * a.row_bytes + b.rows * b.row_bytes
-                                  : (rows + columns) * depth * loaded_bytes;
+  const double bytes =
+      a.rows > 0 ? a.rows * a.row_bytes + b.rows * b.row_bytes
+                 : (rows * loaded_bytes(types.a) + columns * loaded_bytes(types.b)) * depth;
   step.load = bytes / constants.tma_bytes_per_cycle;
   step.total = step_cycles(step, step.load, traits, constants);
   return step;

@@ -164,6 +164,9 @@ TEST(LaunchPlanTest, MakesACopyAloneWithWhatIsZeroedBehindIt) {
   EXPECT_EQ(alone->regions[0].offset, 100);
   EXPECT_EQ(alone->regions[2].offset, 0);
   EXPECT_EQ(alone->workspace_bytes, 108);
+  LaunchPlan of_every_call = copying();
+  of_every_call.regions[2].may_be_kept = false;
+  EXPECT_FALSE(of_every_call.that_makes(CallValue::B));
   LaunchPlan without = copying();
   without.steps.pop_back();
   without.steps.pop_back();

@@ -80,6 +80,7 @@ TEST(PreparedOperand, IsRefusedForAnotherMatrixOrDevice) {
   expect_refused_where(&Call::trans_b, GT_TRANSPOSE, "stored by rows");
   expect_refused_where(&Call::ldb, 50, "ldb = 48, and the call has 50");
   expect_refused_where(&Call::accuracy, GT_ACCURACY_FP32, "class fp32_f16x3, and the call of fp32");
+  expect_refused_where(&Call::type_b, GT_F16, "is of f32, and the call's operand of f16");
   expect_refused(place_in(call_with_weights(), GT_OPERAND_B, 1), call_with_weights(),
                  "is on device 1, and the current device is 0");
 }

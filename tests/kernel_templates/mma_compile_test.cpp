@@ -31,10 +31,15 @@ void expect_clean(const std::string& text, int sm) {
 
 // The log of ptxas is where sums that wait for each other show.
 TEST(PartsCompile, WithoutSpillsOrSerialisedInstructions) {
-  for (const char* text : {"wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=0,TB=1",
-                           "wgmma_parts/BM=64,BN=128,GROUPS=1,PROMOTE=32,TA=1,TB=0",
-                           "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5",
-                           "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=1,TB=1,ACCURACY=5"}) {
+  for (const char* text :
+       {"wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=0,TB=1",
+        "wgmma_parts/BM=64,BN=128,GROUPS=1,PROMOTE=32,TA=1,TB=0",
+        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5",
+        "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=1,TB=1,ACCURACY=5",
+        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
+        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5,TYPE_B=2",
+        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=1,TB=0,TYPE_B=1",
+        "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=64,TA=1,TB=1,ACCURACY=5,TYPE_A=2"}) {
     const KnownConfig config = known(text);
     const CompileResult result = compile(config, compile_target(config, "sm_90"));
     ASSERT_TRUE(result.ok) << text << ": " << result.log;

@@ -37,6 +37,83 @@ TEST(Parts, ServesItsAccuracyClassesAndNoOther) {
                          parse_problem("33x41x7:type=f32+fp32_f16x3")));
 }
 
+constexpr const char* kOfTwoTypes =
+    "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2";
+
+TEST(Parts, ServesOneOperandOfThePartsType) {
+  const KernelFamily& family = *find_family("wgmma_parts");
+  for (const char* types : {"f32/bf16/f32/f32+bf16x6", "bf16/f32/f32/f32+bf16x6",
+                            "f32/f16/f32/f32+fp32_f16x3", "f16/f32/f32/f32+fp32_f16x3"}) {
+    EXPECT_TRUE(family.supports(parse_signature(types))) << types;
+  }
+  for (const char* types : {"f32/f16/f32/f32+bf16x6", "f32/bf16/f32/f32+fp32_f16x3",
+                            "f32/bf16/f32/f32", "f32/bf16/bf16/bf16+bf16x6"}) {
+    EXPECT_FALSE(family.supports(parse_signature(types))) << types;
+  }
+  const KnownConfig config = with_parts(kOfTwoTypes);
+  EXPECT_TRUE(legal_for(config, parse_problem("33x41x7:type=f32/bf16/f32/f32+bf16x6:layout=nt")));
+  EXPECT_FALSE(legal_for(config, parse_problem("33x41x7:type=f32+bf16x6:layout=nt")));
+  EXPECT_FALSE(
+      legal_for(with_parts(kOfBf16), parse_problem("33x41x7:type=f32/bf16/f32/f32+bf16x6")));
+}
+
+TEST(Parts, OfTwoTypesReadTheOneOf16BitsInPlace) {
+  const Problem problem =
+      parse_problem("1000x2000x72:type=f32/bf16/f32/f32+bf16x6:layout=nt:batch=3");
+  const KnownConfig config = with_parts(kOfTwoTypes);
+  EXPECT_EQ(config.traits.stages, 3);  // of 3 parts of A and one of B
+  const LaunchPlan plan = config.plan(problem, kHopperSms);
+  ASSERT_EQ(plan.steps.size(), 3U);  // for A, whether or not somebody keeps B
+  EXPECT_EQ(plan.steps[0].makes, Copies::of_both);
+  EXPECT_EQ(plan.steps[1].makes, Copies::of_a);
+  EXPECT_EQ(plan.steps[0].grid, (Grid{3 * 125}));
+  ASSERT_EQ(plan.regions.size(), 2U);
+  EXPECT_EQ(plan.regions[1].copy_of, CallValue::A);
+  EXPECT_TRUE(plan.that_makes(CallValue::A));
+  EXPECT_FALSE(plan.that_makes(CallValue::B));
+  GemmCall call = packed_call(problem);
+  call.B = reinterpret_cast<const void*>(std::uintptr_t{0x5000});
+  const auto& maps = plan.product().arguments.tensor_maps();
+  const BoundTensorMap b = bound(maps[1], call, {});
+  EXPECT_EQ(b.address, 0x5000U);
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{72, 2000, 3, 0, 0}));
+  EXPECT_EQ(b.stride_bytes, (std::array<std::int64_t, 4>{144, 144 * 2000, 0, 0}));
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 128, 1, 0, 0}));
+}
+
+TEST(Parts, OfTwoTypesReadRowsAcrossInBlocks) {
+  const KnownConfig config =
+      with_parts("BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5,TYPE_B=2");
+  EXPECT_EQ(config.traits.stages, 3);
+  const LaunchPlan plan =
+      config.plan(parse_problem("1000x2000x72:type=f32/bf16/f32/f32+bf16x6"), kHopperSms);
+  const BoundTensorMap& b = plan.product().arguments.tensor_maps()[1].map;
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{2000, 72, 1, 0, 0}));
+  EXPECT_EQ(b.box, (std::array<std::int32_t, 5>{64, 64, 1, 0, 0}));
+}
+
+TEST(Parts, OfTwoTypesCopyRowsThatAreNotAligned) {
+  const Problem problem = parse_problem("1000x2000x68:type=f32/bf16/f32/f32+bf16x6:layout=nt");
+  const LaunchPlan plan = with_parts(kOfTwoTypes).plan(problem, kHopperSms);
+  ASSERT_EQ(plan.steps.size(), 4U);
+  // 8 rows of A a CTA; 2,000 rows of 9 chunks, of which a CTA of 256 threads copies 1,024.
+  EXPECT_EQ(plan.steps[0].grid, (Grid{125 + 18}));
+  EXPECT_EQ(plan.steps[1].grid, (Grid{125}));
+  EXPECT_EQ(plan.steps[2].makes, Copies::of_b);
+  EXPECT_EQ(plan.steps[2].grid, (Grid{18}));
+  ASSERT_EQ(plan.regions.size(), 3U);
+  EXPECT_EQ(plan.regions[2].bytes, 2000 * 72 * 2);
+  EXPECT_FALSE(plan.regions[2].may_be_kept);
+  EXPECT_FALSE(plan.that_makes(CallValue::B));
+  RegionAddresses regions = {};
+  regions[2] = reinterpret_cast<void*>(std::uintptr_t{0x3000});
+  const BoundTensorMap b =
+      bound(plan.product().arguments.tensor_maps()[1], packed_call(problem), regions);
+  EXPECT_EQ(b.address, 0x3000U);
+  EXPECT_EQ(b.size, (std::array<std::int64_t, 5>{68, 2000, 1, 0, 0}));
+  EXPECT_EQ(b.stride_bytes, (std::array<std::int64_t, 4>{144, 144 * 2000, 0, 0}));
+}
+
 TEST(Parts, ServesEveryAlignmentOnHopper) {
   const KnownConfig config = with_parts(kUsual);
   EXPECT_EQ(why_illegal(config.recipe, parse_problem("33x41x7:type=f32+fp32_f16x3:batch=3")),
@@ -179,6 +256,9 @@ TEST(Parts, AreUntunedConfigsOfTheClassThatIsAsked) {
   };
   EXPECT_EQ(untuned("f32+fp32_f16x3", 90), "wgmma_parts/" + std::string(kUsual));
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 90), "wgmma_parts/" + std::string(kOfBf16));
+  EXPECT_EQ(untuned("f32/bf16/f32/f32+bf16x6", 90),
+            "wgmma_parts/" + std::string(kOfBf16) + ",TYPE_B=2");
+  EXPECT_EQ(untuned("f32/f16/f32/f32+bf16x6", 90), "");
   EXPECT_EQ(untuned("f32+bf16x3", 90), "");
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 80), "");
 }

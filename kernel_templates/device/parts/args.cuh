@@ -12,7 +12,8 @@ namespace gemm_tune::parts {
 // An operand and its copy. This has for each matrix of the batch the high parts, then lower ones:
 // lines of parts_k elements. Behind those of all matrices it has a factor for each line: what its
 // parts count. In a copy that is kept for later calls (LaunchPlan::that_makes()) the flag of
-// SplitArgs follows.
+// SplitArgs follows. The copy of an operand of one part, which is of 16 bits, has its rows as they
+// are stored, of copied_row() elements each.
 struct SplitMatrix {
   const float* from;
   Bits16* to;
@@ -30,7 +31,8 @@ struct SplitArgs {
   int batch;
 };
 
-// kept: the copy where an earlier call has made it, else null.
+// kept: the copy where an earlier call has made it, else null. Of an operand of one part, which has
+// no factors, neither is read.
 struct OperandCopy {
   const char* at;
   const char* kept;
@@ -44,7 +46,7 @@ struct Args {
   int M, N, K;
   TileRaster tiles;
   float alpha, beta;
-  const float* A;
+  const float* A;  // one of A and B may be of 16 bits (stored())
   const float* B;
   float* D;
   const float* C;  // lies as D does; not read where beta is 0

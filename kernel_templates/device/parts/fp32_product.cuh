@@ -5,12 +5,13 @@
 // Threads compute 8 x 8 elements each, of tiles of THREADS / 2 x 128.
 #pragma once
 
+#include "kernel_templates/device/element/packed.cuh"
 #include "kernel_templates/device/parts/output.cuh"
 #include "kernel_templates/device/tile/named_barrier.cuh"
 
 namespace gemm_tune::parts {
 
-template <int THREADS, bool A_ALONG_K, bool B_ALONG_K>
+template <int THREADS, bool A_ALONG_K, bool B_ALONG_K, int TYPE_A = kTypeF32, int TYPE_B = kTypeF32>
 class Fp32Product {
  public:
   static constexpr int kFloatsOfA = 8 * (THREADS / 2), kFloatsOfB = 8 * 128;
@@ -41,13 +42,13 @@ class Fp32Product {
   static_assert(kDepth * kRows == kFloatsOfA && kDepth * kCols == kFloatsOfB);
 
   __device__ void multiply(int batch, int first_row, int first_col) const {
-    const float* const a = args_.A + batch * args_.stride_a;
-    const float* const b = args_.B + batch * args_.stride_b;
+    const auto* const a = stored<TYPE_A>(args_.A) + batch * args_.stride_a;
+    const auto* const b = stored<TYPE_B>(args_.B) + batch * args_.stride_b;
     float sums[kEdge][kEdge] = {};
     for (int k = 0; k < args_.K; k += kDepth) {
       meet(kBarrier, THREADS);
-      load<kRows, !A_ALONG_K>(a_, a, args_.lda, first_row, args_.M, k);
-      load<kCols, !B_ALONG_K>(b_, b, args_.ldb, first_col, args_.N, k);
+      load<kRows, !A_ALONG_K, TYPE_A>(a_, a, args_.lda, first_row, args_.M, k);
+      load<kCols, !B_ALONG_K, TYPE_B>(b_, b, args_.ldb, first_col, args_.N, k);
       meet(kBarrier, THREADS);
 #pragma unroll 2
       for (int depth = 0; depth < kDepth; ++depth) {
@@ -83,8 +84,8 @@ class Fp32Product {
   }
 
   // kDepth k of LINES lines from the first one on, zeros for what lies outside.
-  template <int LINES, bool ACROSS>
-  __device__ void load(float* to, const float* from, long long ld, int first, int lines,
+  template <int LINES, bool ACROSS, int TYPE>
+  __device__ void load(float* to, const Stored<TYPE>* from, long long ld, int first, int lines,
                        int k) const {
     static_assert(LINES * kDepth % THREADS == 0);
 #pragma unroll
@@ -94,7 +95,16 @@ class Fp32Product {
       const long long row = ACROSS ? k + depth : first + line;
       const int in_row = ACROSS ? first + line : k + depth;
       const bool exists = first + line < lines && k + depth < args_.K;
-      to[depth * LINES + line] = exists ? from[row * ld + in_row] : 0.0f;
+      to[depth * LINES + line] = exists ? value_of<TYPE>(from[row * ld + in_row]) : 0.0f;
+    }
+  }
+
+  template <int TYPE>
+  __device__ static float value_of(Stored<TYPE> x) {
+    if constexpr (TYPE == kTypeF32) {
+      return x;
+    } else {
+      return element_to_float<TYPE>(x);
     }
   }
 

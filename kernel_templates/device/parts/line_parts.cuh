@@ -75,8 +75,10 @@ __device__ inline float load_sector(const float* from, bool exists) {
 
 __device__ inline float2 minus(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
 
-// The parts of a line, or of several in turn.
-template <int PARTS>
+// The parts of a line, or of several in turn. ALONE: the other operand has one part, of which
+// nobody asks whether it is infinite: the products by high parts tell, as long as only those of 0
+// are 0.
+template <int PARTS, bool ALONE = false>
 class LineParts {
  public:
   __device__ LineParts(const Lines& lines, const SplitArgs& args, int line)
@@ -116,14 +118,15 @@ class LineParts {
     const float2 rest = {(scaled.x - kept.x) * kLowScale, (scaled.y - kept.y) * kLowScale};
     low = pair_from_floats<kTypeF16>(rest);
     const float2 kept_rest = pair_to_floats<kTypeF16>(low);
-    lose_ |=
-        loses(x.x, scaled.x, rest.x - kept_rest.x) | loses(x.y, scaled.y, rest.y - kept_rest.y);
+    const float2 least = ALONE ? kept : scaled;
+    lose_ |= loses(x.x, scaled.x, least.x, rest.x - kept_rest.x) |
+             loses(x.y, scaled.y, least.y, rest.y - kept_rest.y);
   }
 
-  // lost: what both parts leave out, times kLowScale.
-  __device__ static bool loses(float x, float scaled, float lost) {
+  // least: 0 only where x is; lost: what both parts leave out, times kLowScale.
+  __device__ static bool loses(float x, float scaled, float least, float lost) {
     const bool keeps = fabsf(lost) <= fabsf(scaled) * (kMostLost * kLowScale);
-    return !keeps || (scaled == 0.0f && x != 0.0f);
+    return !keeps || (least == 0.0f && x != 0.0f);
   }
 
   __device__ void split_in_three(float2 x, unsigned& high, unsigned& middle, unsigned& low) {

@@ -89,7 +89,9 @@ struct Place {
 // Code that is written out for each element would not fit the instruction cache beside the main
 // loop. Tiles in the usual case get short code that is written out, all others a loop over blocks,
 // whose factors are loaded a block ahead: the compiler may not move loads over stores.
-template <int BLOCK_ROWS, int BLOCKS, int COLS>
+//
+// OF_ROWS, OF_COLS: whether A's and B's copies have factors; those of an operand of one part are 1.
+template <int BLOCK_ROWS, int BLOCKS, int COLS, bool OF_ROWS = true, bool OF_COLS = true>
 class SumStore {
  public:
   // Of a thread.
@@ -126,13 +128,13 @@ class SumStore {
 #pragma unroll
     for (int block = 0; block < kColBlocks; ++block) {
       const float* const factors = output_.factors_of_cols() + col_ + block * 8;
-      of_cols[block] = {factors[0], factors[1]};
+      of_cols[block] = OF_COLS ? float2{factors[0], factors[1]} : float2{1, 1};
     }
 #pragma unroll
     for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
-        of_rows[i][half] = output_.factors_of_rows()[row_ + row_of(i, half)];
+        of_rows[i][half] = OF_ROWS ? output_.factors_of_rows()[row_ + row_of(i, half)] : 1.0f;
       }
     }
 #pragma unroll
@@ -187,7 +189,7 @@ class SumStore {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
         of_all_rows[i][half] =
-            factor(output_.factors_of_rows(), row_ + row_of(i, half), output_.rows());
+            factor<OF_ROWS>(output_.factors_of_rows(), row_ + row_of(i, half), output_.rows());
       }
     }
     float2 of_cols = factors_of_cols(0);
@@ -219,12 +221,14 @@ class SumStore {
 
   __device__ float2 factors_of_cols(int block) const {
     const int col = col_of(block);
-    return {factor(output_.factors_of_cols(), col, output_.cols()),
-            factor(output_.factors_of_cols(), col + 1, output_.cols())};
+    return {factor<OF_COLS>(output_.factors_of_cols(), col, output_.cols()),
+            factor<OF_COLS>(output_.factors_of_cols(), col + 1, output_.cols())};
   }
 
   // 0 where nothing was multiplied, and for a line that does not exist.
+  template <bool EXISTS>
   __device__ float factor(const float* factors, int line, int lines) const {
+    if constexpr (!EXISTS) return 1;
     return output_.has_factors() && line < lines ? factors[line] : 0.0f;
   }
 

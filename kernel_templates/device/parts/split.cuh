@@ -10,6 +10,9 @@
 // f16: those far below the largest one of their line, of which the parts lose more than kMostLost.
 // Of bf16: some of those below 2^-110, and those that round to infinity. Of both: infinities and
 // NaN.
+//
+// An operand of 16 bits beside one of f32 is not split. The product reads it where it is, or, where
+// its rows are not aligned, a copy of it.
 #pragma once
 
 #include "kernel_templates/device/parts/line_parts.cuh"
@@ -91,7 +94,7 @@ class AcrossRows {
 
 // HAS_REST: the line may be longer than what its threads keep. largest_of_line: what makes of its
 // threads' largest magnitudes the line's.
-template <int PARTS, class Line, bool HAS_REST, class LargestOfLine>
+template <int PARTS, bool ALONE, class Line, bool HAS_REST, class LargestOfLine>
 __device__ inline void split_line(const Lines& lines, const SplitArgs& args, const Share& share,
                                   LargestOfLine largest_of_line) {
   const bool exists = share.line < lines.matrix.lines;
@@ -114,7 +117,7 @@ __device__ inline void split_line(const Lines& lines, const SplitArgs& args, con
   const int exponent = scale_exponent(largest);
   if (exists && share.first == 0) lines.factors[share.line] = ldexpf(1.0f, -exponent);
   const float scale = ldexpf(1.0f, exponent);
-  LineParts<PARTS> parts(lines, args, share.line);
+  LineParts<PARTS, ALONE> parts(lines, args, share.line);
   int k = share.first;
 #pragma unroll
   for (int i = 0; i < kKeptChunks; ++i, k += share.step) {
@@ -153,7 +156,7 @@ __device__ inline void split_unscaled_line(const Lines& lines, const SplitArgs& 
 }
 
 // Lines along K: each by a warp, or by a team of warps.
-template <int PARTS>
+template <int PARTS, bool ALONE>
 __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, int cta) {
   constexpr int kBarrier = 1;
   const int thread = static_cast<int>(threadIdx.x);
@@ -162,7 +165,7 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
   const Share share = {cta * lines_of_cta + thread / team, thread % team * kChunk, team * kChunk};
   if constexpr (!is_scaled(PARTS)) return split_unscaled_line<PARTS, AlongK>(lines, args, share);
   if (share.line >= lines.matrix.lines) return;  // whole teams
-  split_line<PARTS, AlongK, true>(lines, args, share, [&](float value) {
+  split_line<PARTS, ALONE, AlongK, true>(lines, args, share, [&](float value) {
     value = largest_of_lanes(value, 1);
     if (team == 32) return value;
     const int number = thread / team, warps = team / 32;
@@ -177,13 +180,13 @@ __device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, 
 }
 
 // Lines across the rows: a few by a CTA, which keeps short ones.
-template <int PARTS, bool HAS_REST>
+template <int PARTS, bool ALONE, bool HAS_REST>
 __device__ inline void split_strip(const Lines& lines, const SplitArgs& args, int cta) {
   const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
   const int warps = static_cast<int>(blockDim.x) / 32;
   const Share share = {cta * kStrip + own, thread / kStrip * kChunk,
                        static_cast<int>(blockDim.x) / kStrip * kChunk};
-  split_line<PARTS, AcrossRows, HAS_REST>(lines, args, share, [&](float value) {
+  split_line<PARTS, ALONE, AcrossRows, HAS_REST>(lines, args, share, [&](float value) {
     float* const of_warps = reinterpret_cast<float*>(shared_memory());
     value = largest_of_lanes(value, kStrip);
     if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + own] = value;
@@ -199,36 +202,63 @@ __device__ inline void split_strip(const Lines& lines, const SplitArgs& args, in
 // cluster's where they are scaled.
 enum class Across { short_strips, long_strips, wide_strips };
 
+// A share of the rows of an operand of 16 bits. What is behind a row's end nobody reads.
+template <bool ALONG_K>
+__device__ inline void copy_rows(const SplitMatrix& matrix, const SplitArgs& args, int batch,
+                                 int share) {
+  const int rows = ALONG_K ? matrix.lines : args.K, length = ALONG_K ? args.K : matrix.lines;
+  const int chunks = copied_row(length) / kChunk, threads = static_cast<int>(blockDim.x);
+  const Bits16* const from = reinterpret_cast<const Bits16*>(matrix.from) + batch * matrix.stride;
+#pragma unroll 1
+  for (int i = 0; i < kCopiedChunks; ++i) {
+    const long long own =
+        (1LL * share * kCopiedChunks + i) * threads + static_cast<int>(threadIdx.x);
+    const long long row = own / chunks;
+    if (row >= rows) return;
+    const int first = static_cast<int>(own % chunks) * kChunk;
+    const auto element = [&](int at) -> unsigned {
+      return at < length ? from[row * matrix.ld + at] : 0u;
+    };
+    PartChunk chunk;
+#pragma unroll
+    for (int j = 0; j < kPairs; ++j) {
+      chunk.pairs[j] = element(first + 2 * j) | element(first + 2 * j + 1) << 16;
+    }
+    store_chunk(matrix.to + ((1LL * batch * rows + row) * chunks * kChunk + first), chunk);
+  }
+}
+
 // unit: the CTAs of one place along the grid's x, of the operand's. They share a wide strip; else
-// each has lines of its own.
-template <int PARTS, bool ALONG_K, Across ACROSS>
+// each has lines of its own. ALONE: the other operand has one part.
+template <int PARTS, bool ALONE, bool ALONG_K, Across ACROSS>
 __device__ inline void split_matrix(const SplitMatrix& matrix, const SplitArgs& args, int unit) {
-  constexpr bool kIsWide = ACROSS == Across::wide_strips;
+  constexpr bool kIsWide = ACROSS == Across::wide_strips && PARTS > 1;
   const int own = static_cast<int>(gridDim.y) * unit + static_cast<int>(blockIdx.y);
   const int share = ALONG_K || !kIsWide ? own : unit;
   const int batch = share / matrix.shares, in_matrix = share % matrix.shares;
   if (batch >= args.batch) return;
+  if constexpr (PARTS == 1) return copy_rows<ALONG_K>(matrix, args, batch, in_matrix);
   const long long first = 1LL * batch * matrix.lines;
   float* const factors =
       reinterpret_cast<float*>(reinterpret_cast<char*>(matrix.to) + matrix.factors_at);
   const Lines lines = {matrix, matrix.from + batch * matrix.stride, first, factors + first};
   if constexpr (ALONG_K) {
-    split_along_k<PARTS>(lines, args, in_matrix);
+    split_along_k<PARTS, ALONE>(lines, args, in_matrix);
   } else if constexpr (kIsWide) {
-    split_wide_strip<PARTS>(lines, args, in_matrix);
+    split_wide_strip<PARTS, ALONE>(lines, args, in_matrix);
   } else {
-    split_strip<PARTS, ACROSS == Across::long_strips>(lines, args, in_matrix);
+    split_strip<PARTS, ALONE, ACROSS == Across::long_strips>(lines, args, in_matrix);
   }
 }
 
 // All of a CTA's.
-template <int PARTS, bool A_ALONG_K, bool B_ALONG_K, Across ACROSS>
+template <int PARTS_A, int PARTS_B, bool A_ALONG_K, bool B_ALONG_K, Across ACROSS>
 __device__ inline void split_operands(const SplitArgs& args) {
   const int unit = static_cast<int>(blockIdx.x);
   if (unit < args.units_a) {
-    split_matrix<PARTS, A_ALONG_K, ACROSS>(args.a, args, unit);
+    split_matrix<PARTS_A, PARTS_B == 1, A_ALONG_K, ACROSS>(args.a, args, unit);
   } else {
-    split_matrix<PARTS, B_ALONG_K, ACROSS>(args.b, args, unit - args.units_a);
+    split_matrix<PARTS_B, PARTS_A == 1, B_ALONG_K, ACROSS>(args.b, args, unit - args.units_a);
   }
 }
 

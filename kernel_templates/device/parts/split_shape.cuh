@@ -16,6 +16,11 @@ constexpr int parts_of(int accuracy) { return accuracy == kClassF16x3 ? 2 : 3; }
 constexpr bool is_scaled(int parts) { return parts == 2; }
 constexpr int part_type(int parts) { return is_scaled(parts) ? kTypeF16 : kTypeBf16; }
 
+// Of an operand: one of the parts' type, beside an operand of f32, is a part itself, not scaled.
+constexpr int parts_of_type(int type, int accuracy) {
+  return type == kTypeF32 ? parts_of(accuracy) : 1;
+}
+
 // A line is a row of A or a column of B. Its largest magnitude is scaled to [2^14, 2^15), its low
 // parts are 2^11 times as large as they count. Whatever it holds must keep 17 bits at least, which
 // a number does down to 2^-33 of the largest one.
@@ -31,7 +36,21 @@ struct PartPair {
   int left, right;
 };
 constexpr PartPair kCrossProducts[] = {{1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}};
-constexpr int cross_products(int parts) { return is_scaled(parts) ? 2 : 5; }
+
+// Those that operands of so many parts have.
+struct CrossProducts {
+  int count = 0;
+  PartPair pairs[sizeof(kCrossProducts) / sizeof(PartPair)] = {};
+};
+constexpr CrossProducts cross_products(int left_parts, int right_parts) {
+  const int lowest = max_of(left_parts, right_parts) - 1;
+  CrossProducts made;
+  for (const PartPair& pair : kCrossProducts) {
+    const bool exists = pair.left < left_parts && pair.right < right_parts;
+    if (exists && pair.left + pair.right <= lowest) made.pairs[made.count++] = pair;
+  }
+  return made;
+}
 
 // The kernels that split the operands: a CTA takes some lines. What of a line it keeps is read
 // once.
@@ -99,6 +118,11 @@ constexpr int split_lines(const Split& split, bool along_k) {
   if (along_k) return split_threads(split) / team_of(split.K);
   return is_scaled(split.parts) && !splits_in_clusters(split) ? kStrip : kWideStrip;
 }
+
+// An operand of one part whose rows are not aligned is copied: elements of a row of the copy, and
+// chunks that a thread copies.
+constexpr int copied_row(int length) { return (length + kChunk - 1) / kChunk * kChunk; }
+constexpr int kCopiedChunks = 4;
 
 // Warps' largest magnitudes; of wide strips also the CTA's and the scales.
 constexpr int split_smem_bytes(const Split& split) {

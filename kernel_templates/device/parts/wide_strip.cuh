@@ -138,7 +138,7 @@ __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int 
 
 // A round: what the CTAs keep at once. Rounds behind the first one are read twice where lines are
 // scaled, the latest of them first.
-template <int PARTS, bool WHOLE>
+template <int PARTS, bool ALONE, bool WHOLE>
 __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int strip) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int first = static_cast<int>(blockIdx.y) * threads + thread / kLanesAcross * kChunk;
@@ -167,7 +167,7 @@ __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int
     const int k = first + round * step;
     if (!is_scaled(PARTS)) rows.load(k, x);
     if (k >= args.parts_k) break;
-    LineParts<PARTS> parts(lines, args, rows.line(0));
+    LineParts<PARTS, ALONE> parts(lines, args, rows.line(0));
 #pragma unroll
     for (int i = 0; i < kLinesOfThread; ++i) {
       // A branch also where all exist: it keeps the compiler from computing all lines' parts at
@@ -182,14 +182,14 @@ __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int
   if constexpr (is_scaled(PARTS)) cluster_wait();
 }
 
-template <int PARTS>
+template <int PARTS, bool ALONE>
 __device__ inline void split_wide_strip(const Lines& lines, const SplitArgs& args, int strip) {
   const bool is_aligned =
       reinterpret_cast<unsigned long long>(lines.from) % 16 == 0 && lines.matrix.ld % 4 == 0;
   if (is_aligned && (strip + 1) * kWideStrip <= lines.matrix.lines) {
-    split_rows<PARTS, true>(lines, args, strip);
+    split_rows<PARTS, ALONE, true>(lines, args, strip);
   } else {
-    split_rows<PARTS, false>(lines, args, strip);
+    split_rows<PARTS, ALONE, false>(lines, args, strip);
   }
 }
 

@@ -34,9 +34,10 @@ int rounded_up(int size, int multiple) { return (size + multiple - 1) / multiple
 // whether D is C take turns. Sizes are rounded up to
 // the multiples that the config's recipe demands.
 Case make_case(const KnownConfig& config, int M, int N, int K, std::size_t index) {
-  const OperandAlignments aligned = operand_alignments(config);
-  const Scale scale = nth(kScales, index);
   Case c;
+  c.is_read_in_place = index % 3 != 0;
+  const OperandAlignments aligned = operand_alignments(config, c.is_read_in_place);
+  const Scale scale = nth(kScales, index);
   GemmCall& call = c.call;
   call.problem = packed_problem(
       rounded_up(M, config.recipe.multiple_m), rounded_up(N, config.recipe.multiple_n),
@@ -63,7 +64,7 @@ bool takes_batches(const KnownConfig& config) {
 // one before.
 void set_batch(Case& c, const KnownConfig& config, int batch, int gap_units) {
   if (!takes_batches(config)) return;
-  const OperandAlignments aligned = operand_alignments(config);
+  const OperandAlignments aligned = operand_alignments(config, c.is_read_in_place);
   const std::int64_t gap = gap_units;
   GemmCall& call = c.call;
   call.problem.batch = batch;
@@ -117,8 +118,15 @@ int sm_count(const KnownConfig& config) {
   return sms_without_clusters(config) * config.recipe.cluster_blocks;
 }
 
-OperandAlignments operand_alignments(const KnownConfig& config) {
+OperandAlignments operand_alignments(const KnownConfig& config, bool is_read_in_place) {
   const LaunchRecipe& recipe = config.recipe;
+  const Signature& types = config.traits.signature;
+  if (is_read_in_place && types.a != types.b && uses_tensor_cores(types)) {
+    const auto whole_chunk = [&](ElementType type) {
+      return type == kSumType ? recipe.alignment : kWidestAccessBytes / bytes_of(type);
+    };
+    return {whole_chunk(types.a), whole_chunk(types.b), recipe.alignment};
+  }
   const auto of = [&](int own) { return own > 0 ? own : recipe.alignment; };
   const int cd = of(recipe.alignment_cd);
   if (recipe.repack) return {1, 1, cd};

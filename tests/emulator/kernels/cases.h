@@ -30,14 +30,15 @@ struct Case {
   Values values = Values::integers;
   Order order = Order::forward;
   unsigned seed = 1;
-  int sm = 90;  // whose tensor cores round: 80 for sm_80
+  int sm = 90;                    // whose tensor cores round: 80 for sm_80
+  bool is_read_in_place = false;  // an operand that kernels of parts else copy
 };
 
-// What the config needs of A, of B, and of C and D, in elements.
+// What the config needs of A, of B, and of C and D, in elements. is_read_in_place: as in Case.
 struct OperandAlignments {
   int a, b, c;
 };
-OperandAlignments operand_alignments(const KnownConfig& config);
+OperandAlignments operand_alignments(const KnownConfig& config, bool is_read_in_place);
 
 std::string to_string(const Case& c);
 

@@ -527,7 +527,7 @@ std::optional<std::string> EmulatedKernel::check(const Case& any_case) {
   c.in_place = c.in_place || in_place_only_;
   c.call.problem.epilogue = epilogue_;
   const GemmCall& call = c.call;
-  const OperandAlignments aligned = operand_alignments(config_);
+  const OperandAlignments aligned = operand_alignments(config_, c.is_read_in_place);
   if (std::max({call.lda, call.ldb, call.ldc, call.stride_a, call.stride_b, call.stride_c}) >
       kLargestExactLd) {
     const SparseMatrix A(shape_a(call)), B(shape_b(call)), C(shape_c(call)), D(shape_c(call));

@@ -451,6 +451,13 @@ MUTATIONS_OF = {
         ("stage not handed back", r"(if \(i == 0 && k > 0\) )?hand_back\(previous\);", ";"),
         ("stage handed back early", r"(wgmma::wait_multiplied<1>\(\);\s*)if \(i == 0 && k > 0\) hand_back\(previous\);", r"if (i == 0 && k > 0) hand_back(previous);\n\1"),
         ("exact sums changed", r"return may_be_exact \? sum :", "return"),
+        ("infinities of an operand that is not split", r"if \(!isfinite\(high\)\) return high;", ";"),
+    ],
+    "kernel_templates/wgmma_parts/pipeline.cuh": [
+        ("the first block of a tile again", r"\{first \+ line, k, batch\}", "{first, k, batch}"),
+        ("blocks in one place", r"to \+ line / Layout::kWidth \* Layout::kBlockBytes", "to"),
+        ("the batch's first", r"PARTS \* batch", "0"),
+        ("the batch's first rows", r"line, k, batch\}", "line, k, 0}"),
     ],
     "kernel_templates/device/parts/output.cuh": [
         ("edge tiles are usual ones", r"row_end <= args_\.M &&\s*col_end <= args_\.N", "true"),
@@ -469,6 +476,7 @@ MUTATIONS_OF = {
         ("low parts lost", r"(kept\.[xy]\)) \* kLowScale", r"\1"),
         ("a part twice", r"minus\((x|rest), pair_to_floats[^;]*\)\)", r"\1"),
         ("losses of bf16 not told", r"!\(lost\.[xy] == 0\.0f\)", "false"),
+        ("a high part of 0 beside an infinity", r"ALONE \? kept : scaled", "scaled"),
     ],
     "kernel_templates/device/parts/split.cuh": [
         ("another scale", r"ldexpf\(1\.0f, -exponent\)", "ldexpf(1.0f, 1 - exponent)"),
@@ -482,6 +490,11 @@ MUTATIONS_OF = {
         ("loads past the end", r"i < left_", "true"),
         ("the batch's first", r"batch \* matrix\.stride", "0 * matrix.stride"),
         ("a batch too many", r"if \(batch >= args\.batch\) return;", ";"),
+        ("copy: the first chunks again", r"share \* kCopiedChunks \+ i", "share * kCopiedChunks"),
+        ("copy: rows past the last", r"if \(row >= rows\) return;", ";"),
+        ("copy: past a row's end", r"at < length \?", "true ?"),
+        ("copy: another element", r"first \+ 2 \* j \+ 1\)", "first + 2 * j)"),
+        ("copy: the batch's first", r"1LL \* batch \* rows \+ row", "row"),
         ("lines of the first CTA", r"gridDim\.y\) \* unit \+ static_cast<int>\(blockIdx\.y\)", "gridDim.y) * unit"),
     ],
     "kernel_templates/device/parts/wide_strip.cuh": [
@@ -615,7 +628,10 @@ FAMILIES = {
                   "BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0",
                   "BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=5"],
     "wgmma_parts": ["BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0",
-                    "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0,ACCURACY=5"],
+                    "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0,ACCURACY=5",
+                    "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
+                    "BM=64,BN=80,GROUPS=1,PROMOTE=32,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
+                    "BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,TYPE_B=1"],
 }
 
 # What configs of a family have beside the product, where a pattern is in their parameters.
@@ -641,6 +657,6 @@ ALLOWED = {
      "float of_row[kEdge] = {};"):
         "all of it is assigned; compilers do not see that",
     ("kernel_templates/device/parts/fp32_product.cuh", "offsets in 32 bits",
-     "__device__ void load(float* to, const float* from, long long ld, int first, int lines,"):
+     "__device__ void load(float* to, const Stored<TYPE>* from, long long ld, int first, int lines,"):
         "rows are of 64 bits: only an ld of 2^31 would tell",
 }

@@ -12,7 +12,8 @@
 namespace gemm_tune::emulator {
 
 // What A and B hold. Those up to growing fit the parts. denormal fits those of scaled f16, and
-// small_beside_large those of bf16, of the others some number does not.
+// small_beside_large those of bf16, of the others some number does not. Of A and B of two types the
+// one of 16 bits is B here, whichever it is: it is not split, and holds whatever it holds.
 enum class Data {
   uniform,
   positive,
@@ -21,20 +22,23 @@ enum class Data {
   denormal,            // A's numbers are denormal
   small_beside_large,  // only small numbers count beside a large one that meets zeros
   infinite,
-  not_a_number,
+  infinite_in_b,     // beside numbers of A whose low parts are 0
+  infinite_by_tiny,  // the same beside a number whose high part of f16 is 0
+  not_a_number,      // in B
 };
 // More than a cluster keeps of lines across rows in registers; of growing data the largest numbers
 // are what its second CTA reads twice.
 inline constexpr int kLongK = 5000;
-inline constexpr Data kAllData[] = {Data::uniform,     Data::positive,           Data::scaled_lines,
-                                    Data::denormal,    Data::small_beside_large, Data::infinite,
-                                    Data::not_a_number};
+inline constexpr Data kAllData[] = {
+    Data::uniform,       Data::positive,           Data::scaled_lines,
+    Data::denormal,      Data::small_beside_large, Data::infinite,
+    Data::infinite_in_b, Data::infinite_by_tiny,   Data::not_a_number};
 
 const char* to_string(Data data);
 
 // What is wrong with a small product of such data, or nothing. Those that fit must be within the
-// bound of the accuracy class, of the others D must be fp32's own: each element's sum along K in
-// order.
+// bound of the accuracy class, of the others, and where fp32's own sum is not finite, D must be
+// fp32's own: each element's sum along K in order.
 std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data);
 
 // What differs where a copy of A or B, or of both, is kept from an earlier call, or nothing: D must

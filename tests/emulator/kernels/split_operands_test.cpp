@@ -31,6 +31,14 @@ const char* const kOfBf16ByMma =
 const char* const kOtherOfBf16ByMma =
     "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5";
 
+// One operand of 16 bits, on either side, its rows along K or across.
+const char* const kOfTwoTypes[] = {
+    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
+    "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=32,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
+    "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=64,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
+    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,TYPE_B=1",
+    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=32,TA=0,TB=0,TYPE_A=1"};
+
 using Case = std::tuple<const char*, Data>;
 
 class SplitOperands : public testing::TestWithParam<Case> {
@@ -60,6 +68,11 @@ INSTANTIATE_TEST_SUITE_P(Data, SplitOperands,
                          testing::Combine(testing::Values(kConfig, kOfBf16, kOtherOfBf16, kByMma,
                                                           kOtherByMma, kByMmaOfTuring, kOfBf16ByMma,
                                                           kOtherOfBf16ByMma),
+                                          testing::ValuesIn(kAllData)),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(OfTwoTypes, SplitOperands,
+                         testing::Combine(testing::ValuesIn(kOfTwoTypes),
                                           testing::ValuesIn(kAllData)),
                          name_of);
 
@@ -115,14 +128,22 @@ TEST(SplitOperandsBits, AreThoseOfProductsOfPartsByMma) {
 }
 
 // What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
+void expect_half_of_fp32s(const char* config) {
+  EmulatedKernel kernel(object_of(config), config);
+  EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5) << config;
+  EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5) << config;
+  EXPECT_LT(error_beside_fp32(kernel, Data::growing, kLongK), 0.5) << config;
+}
+
 TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
   for (const char* config : {kConfig, kOfBf16, kOtherOfBf16, kByMma, kOtherByMma, kByMmaOfTuring,
                              kOfBf16ByMma, kOtherOfBf16ByMma}) {
-    EmulatedKernel kernel(object_of(config), config);
-    EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5) << config;
-    EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5) << config;
-    EXPECT_LT(error_beside_fp32(kernel, Data::growing, kLongK), 0.5) << config;
+    expect_half_of_fp32s(config);
   }
+}
+
+TEST(SplitOperandsError, OfTwoTypesIsHalfOfFp32sAtMost) {
+  for (const char* config : kOfTwoTypes) expect_half_of_fp32s(config);
 }
 
 }  // namespace
