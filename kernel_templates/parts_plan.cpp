@@ -159,8 +159,11 @@ void add_product_args(Step& product, const SplitKernels& kernels, const Regions&
   args.tiles = tile_raster((args.M - 1) / tiles.rows + 1, (args.N - 1) / tiles.cols + 1,
                            static_cast<int>(problem.batch), tiles.raster_group);
   const StoredOperand a = a_of(kernels, problem), b = b_of(kernels, problem);
-  args.a.factors_at = parts_bytes(a, problem);
-  args.b.factors_at = parts_bytes(b, problem);
+  const auto factors_at = [&](const StoredOperand& operand, const FoundOperand& found) {
+    return operand.is_split() ? parts_bytes(operand, problem) : found.ld.value_or(0);
+  };
+  args.a.factors_at = factors_at(a, regions.a);
+  args.b.factors_at = factors_at(b, regions.b);
   static_assert(offsetof(Args, beta) == offsetof(Args, alpha) + sizeof(float));
   std::vector<Slot> slots = {{CallValue::alpha_beta, offsetof(Args, alpha)},
                              {CallValue::A, offsetof(Args, A)},
@@ -173,9 +176,8 @@ void add_product_args(Step& product, const SplitKernels& kernels, const Regions&
                              {regions.flags, offsetof(Args, flags)}};
   const auto add_copy = [&](const StoredOperand& operand, const FoundOperand& found, std::size_t at,
                             CallValue kept) {
-    if (!operand.is_split()) return;
     slots.push_back({found.at, at + offsetof(OperandCopy, at)});
-    slots.push_back({kept, at + offsetof(OperandCopy, kept)});
+    if (operand.is_split()) slots.push_back({kept, at + offsetof(OperandCopy, kept)});
   };
   add_copy(a, regions.a, offsetof(Args, a), CallValue::kept_a);
   add_copy(b, regions.b, offsetof(Args, b), CallValue::kept_b);

@@ -19,6 +19,8 @@ namespace {
 
 constexpr Signature signature(const Params& p) {
   Signature of_sums = signature_of(kSumType);
+  of_sums.a = static_cast<ElementType>(p.TYPE_A);
+  of_sums.b = static_cast<ElementType>(p.TYPE_B);
   of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
   return of_sums;
 }
@@ -49,8 +51,9 @@ Traits traits(const Params& p) {
   t.unrolled_k = p.BK;
   t.registers_estimate = held_registers(p) + kOtherRegisters;
   // As in mma: every access of a warp moves 512 bytes.
-  const int blocks = (p.WM + p.WN) / kBlock, chunks = copied_chunks(p);
-  t.feed_instructions_per_k = 1.0 * parts_of(p) * blocks / kDepth;
+  const int blocks = (parts_of_a(p) * p.WM + parts_of_b(p) * p.WN) / kBlock,
+            chunks = copied_chunks(p);
+  t.feed_instructions_per_k = 1.0 * blocks / kDepth;
   t.feed_wavefronts_per_k = 4 * t.feed_instructions_per_k;
   t.fill_instructions_per_tile_k = chunks * (is_async(p) ? 1 : 2);
   t.fill_wavefronts_per_tile_k = 4 * t.fill_instructions_per_tile_k;
@@ -61,7 +64,7 @@ Traits traits(const Params& p) {
 
 LaunchPlan plan(Values values, const Problem& problem, int /*sm_count*/) {
   const Params p = params_of<Params>(values);
-  const parts::SplitKernels kernels = {parts_of(p), parts_of(p), p.TA != 0, p.TB != 0,
+  const parts::SplitKernels kernels = {parts_of_a(p), parts_of_b(p), p.TA != 0, p.TB != 0,
                                        /*have_clusters=*/false};
   LaunchPlan plan;
   const parts::Regions regions = parts::add_splits(plan, kernels, problem);
@@ -104,6 +107,8 @@ std::optional<std::vector<int>> untuned(const Signature& asked, int sm) {
   Params p = with_tile(64, 64, 32, 32, 2);
   if (sm < 80) p.MMA_K = 8;
   p.ACCURACY = static_cast<int>(asked.accuracy);
+  p.TYPE_A = static_cast<int>(asked.a);
+  p.TYPE_B = static_cast<int>(asked.b);
   if (reject(p) != nullptr || asked != signature(p)) return std::nullopt;
   return values_of(p);
 }
@@ -131,7 +136,9 @@ KernelFamily family() {
         {parts::kClassF16x3, parts::kClassBf16x6},
         "4: two f16 parts of an operand, 5: three bf16 parts",
         Role::accuracy,
-        parts::kClassF16x3}},
+        parts::kClassF16x3},
+       type_a_param("TYPE_A", &Params::TYPE_A),
+       type_b_param("TYPE_B", &Params::TYPE_B)},
       rules().list, &reject, &traits);
   family.plan = plan;
   family.takes_gemm_args = false;

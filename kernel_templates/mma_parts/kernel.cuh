@@ -8,11 +8,13 @@
 // parts, and the same with a middle part. A
 // CTA computes BM x BN in slices of BK, of all parts, that lie in STAGES buffers of shared memory
 // as in mma; a warp computes WM x WN. Where parts would lose too much, the first kernel sets a
-// flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh). Compiled and
-// emulated for every architecture from sm_75 on.
+// flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh). One of A and B
+// may be of the parts' type: it is one part, and its slices are copied as its rows lie. Compiled
+// and emulated for every architecture from sm_75 on.
 #pragma once
 
 #include "kernel_templates/device/copy/chunk_copy.cuh"
+#include "kernel_templates/device/element/select.cuh"
 #include "kernel_templates/device/parts/flags.cuh"
 #include "kernel_templates/device/parts/fp32_product.cuh"
 #include "kernel_templates/device/parts/split.cuh"
@@ -29,15 +31,17 @@ constexpr Params kP = TUNED_PARAMS;
 static_assert(reject(kP) == nullptr);
 constexpr bool kAsync = is_async(kP);
 constexpr int kParts = parts_of(kP), kPartType = parts::part_type(kParts);
+constexpr int kPartsA = parts_of_a(kP), kPartsB = parts_of_b(kP);
+constexpr bool kAreBothSplit = are_both_split(kP);
 constexpr bool kIsScaled = parts::is_scaled(kParts);
 constexpr int kBlocksM = kP.WM / kBlock, kBlocksN = kP.WN / kBlock;  // of a warp
 
 // Slices of parts are whole along K, whose lines are padded.
-template <int EDGE>
-using Copy = ChunkCopy<Bits16, EDGE, kP.BK, threads(kP), chunk_elements(kPartBytes),
-                       /*ALONG_K=*/true, kAsync, /*PREDICATED=*/true>;
-template <MmaOperand OPERAND, int EDGE, int WARP>
-using Places = MmaPlaces<Bits16, OPERAND, EDGE, kP.BK, /*ALONG_K=*/true, WARP>;
+template <int EDGE, bool ALONG_K>
+using Copy = ChunkCopy<Bits16, EDGE, kP.BK, threads(kP), chunk_elements(kPartBytes), ALONG_K,
+                       kAsync, /*PREDICATED=*/true>;
+template <MmaOperand OPERAND, int EDGE, bool ALONG_K, int WARP>
+using Places = MmaPlaces<Bits16, OPERAND, EDGE, kP.BK, ALONG_K, WARP>;
 
 // By how much sums fall short that are cut off in 4 steps of 8 products before they are promoted:
 // the mean of uniform and normal data, of mean 0 and of one sign (docs/verification.md). From sm_90
@@ -87,24 +91,54 @@ struct Sums {
   }
 };
 
-// The lines of a tile of an operand.
+// An operand as the call has it, and one of its tiles.
+struct TileOfOperand {
+  const parts::OperandCopy& copy;
+  long long ld, stride;  // of the operand, not of a copy
+  int batch, lines;      // of a matrix
+  int first;             // of the tile's lines
+  int parts_k, K;
+
+  __device__ int lines_left() const { return lines - first; }
+};
+
+// The lines of a tile of an operand that is split.
 struct Operand {
   const Bits16* high;
   long long to_next;  // elements, from a part to the next one
   int lines_left;     // from the tile's first one on
 
-  // first: of the tile's lines; lines: of a matrix.
-  __device__ Operand(const parts::OperandCopy& copy, int batch, int lines, int first, int parts_k)
-      : high(reinterpret_cast<const Bits16*>(copy.at) +
-             (1LL * kParts * batch * lines + first) * parts_k),
-        to_next(1LL * lines * parts_k),
-        lines_left(lines - first) {}
+  explicit __device__ Operand(const TileOfOperand& of)
+      : high(reinterpret_cast<const Bits16*>(of.copy.at) +
+             (1LL * kParts * of.batch * of.lines + of.first) * of.parts_k),
+        to_next(1LL * of.lines * of.parts_k),
+        lines_left(of.lines_left()) {}
+};
+
+// Those of one that is not split, in its rows or in copies of these.
+template <bool ALONG_K>
+struct StoredOperand {
+  const Bits16* first;
+  long long ld;
+  int lines_left, K;
+
+  explicit __device__ StoredOperand(const TileOfOperand& of)
+      : ld(of.ld), lines_left(of.lines_left()), K(of.K) {
+    long long stride = of.stride;
+    if (of.copy.factors_at > 0) {
+      ld = of.copy.factors_at;
+      stride = ld * (ALONG_K ? of.lines : of.K);
+    }
+    first = reinterpret_cast<const Bits16*>(of.copy.at) + of.batch * stride +
+            (ALONG_K ? of.first * ld : of.first);
+  }
 };
 
 // Copies of PARTS parts of an operand's tile, whose slices lie one after the other.
 template <int EDGE, int PARTS = kParts>
 class PartCopies {
  public:
+  __device__ PartCopies(const Operand& of, int parts_k) : PartCopies(of, of.high, parts_k) {}
   // part: the first of them.
   __device__ PartCopies(const Operand& of, const Bits16* part, int parts_k)
       : own_(part, parts_k, of.lines_left), others_(of, part + of.to_next, parts_k) {}
@@ -121,7 +155,7 @@ class PartCopies {
   }
 
  private:
-  Copy<EDGE> own_;
+  Copy<EDGE, true> own_;
   PartCopies<EDGE, PARTS - 1> others_;
 };
 
@@ -133,6 +167,32 @@ class PartCopies<EDGE, 0> {
   __device__ void begin(Bits16*) {}
   __device__ void finish(Bits16*) const {}
 };
+
+// Of an operand that is not split.
+template <int EDGE, bool ALONG_K>
+class StoredCopy {
+ public:
+  __device__ StoredCopy(const StoredOperand<ALONG_K>& of, int)
+      : own_(of.first, of.ld, of.lines_left), k_left_(of.K) {}
+
+  template <int SHARE, int SHARES>
+  __device__ void begin(Bits16* smem) {
+    own_.template begin<false, SHARE, SHARES>(smem, k_left_);
+    if constexpr (SHARE == SHARES - 1) k_left_ -= kP.BK;
+  }
+  __device__ void finish(Bits16* smem) const { own_.finish(smem); }
+
+ private:
+  Copy<EDGE, ALONG_K> own_;
+  int k_left_;  // from the next slice on; in the padding of the other operand's lines below 0
+};
+
+template <int EDGE, int PARTS, bool ALONG_K>
+using Copies = typename Select<(PARTS > 1), PartCopies<EDGE>, StoredCopy<EDGE, ALONG_K>>::Type;
+template <int PARTS, bool ALONG_K>
+using OperandOf = typename Select<(PARTS > 1), Operand, StoredOperand<ALONG_K>>::Type;
+using OperandA = OperandOf<kPartsA, a_along_k(kP)>;
+using OperandB = OperandOf<kPartsB, b_along_k(kP)>;
 
 // One tile: brings its slices in and multiplies them.
 //
@@ -147,10 +207,10 @@ class PartCopies<EDGE, 0> {
 // arrive after the last multiplication.
 class Segment {
  public:
-  __device__ Segment(const Operand& a, const Operand& b, int parts_k, Bits16* a_smem,
+  __device__ Segment(const OperandA& a, const OperandB& b, int parts_k, Bits16* a_smem,
                      Bits16* b_smem, const Place& place)
-      : a_copies_(a, a.high, parts_k),
-        b_copies_(b, b.high, parts_k),
+      : a_copies_(a, parts_k),
+        b_copies_(b, parts_k),
         a_places_(place.row),
         b_places_(place.col),
         a_smem_(a_smem),
@@ -195,6 +255,11 @@ class Segment {
     if constexpr (kIsScaled) {
       window.for_each([](float& x, int, int, int) { x *= 1 / parts::kLowScale; });
     }
+    // Of an operand that is not split nobody has asked for infinities, whose products by low parts
+    // of 0 are NaN. Those by high parts, which only of 0 are 0, tell what fp32's own sum is.
+    if constexpr (!kAreBothSplit) {
+      window.for_each([](float& x, int, int, int) { x = isfinite(x) ? x : 0.0f; });
+    }
     window.multiply(high_[0].a, high_[0].b);
     if constexpr (!kIsLast) {
       load_step(kSecond + 1);
@@ -214,11 +279,17 @@ class Segment {
     constexpr bool kIsLast = PART == 1 && STEP + 1 == kSteps;
     constexpr int kNext = PART > 1 ? PART - 1 : kLowest;
     constexpr int kNextStep = WINDOW * kSteps + STEP + (PART > 1 ? 0 : 1);
-    if constexpr (!kIsScaled && PART == 1) window.multiply(low_.a, low_.b);  // middle by middle
-    window.multiply(low_.a, high_[STEP].b);
-    if constexpr (!kIsLast) load_a(low_, kNext, kNextStep);
-    window.multiply(high_[STEP].a, low_.b);
-    if constexpr (!kIsLast) load_b(low_, kNext, kNextStep);
+    if constexpr (kAreBothSplit && !kIsScaled && PART == 1) {
+      window.multiply(low_.a, low_.b);  // middle by middle
+    }
+    if constexpr (kPartsA > 1) {
+      window.multiply(low_.a, high_[STEP].b);
+      if constexpr (!kIsLast) load_a(low_, kNext, kNextStep);
+    }
+    if constexpr (kPartsB > 1) {
+      window.multiply(high_[STEP].a, low_.b);
+      if constexpr (!kIsLast) load_b(low_, kNext, kNextStep);
+    }
     if constexpr (PART > 1) multiply_low_parts<WINDOW, STEP, PART - 1>(window);
   }
 
@@ -236,13 +307,13 @@ class Segment {
   template <int SHARE, int SHARES>
   __device__ void begin_copy() {
     if (to_copy_ == 0) return;
-    a_copies_.template begin<SHARE, SHARES>(a_smem_ + write_ * kParts * slice_a(kP));
-    b_copies_.template begin<SHARE, SHARES>(b_smem_ + write_ * kParts * slice_b(kP));
+    a_copies_.template begin<SHARE, SHARES>(a_smem_ + write_ * kPartsA * slice_a(kP));
+    b_copies_.template begin<SHARE, SHARES>(b_smem_ + write_ * kPartsB * slice_b(kP));
   }
   __device__ void finish_copy() {
     if (to_copy_ == 0) return;
-    a_copies_.finish(a_smem_ + write_ * kParts * slice_a(kP));
-    b_copies_.finish(b_smem_ + write_ * kParts * slice_b(kP));
+    a_copies_.finish(a_smem_ + write_ * kPartsA * slice_a(kP));
+    b_copies_.finish(b_smem_ + write_ * kPartsB * slice_b(kP));
   }
   __device__ void end_copy() {
     if constexpr (kAsync) commit_copies();
@@ -260,28 +331,28 @@ class Segment {
   __device__ void load_a(Fragments& of, int part, int step) const {
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
-      a_places_.load(of.a[i], a_smem_, (read_ * kParts + part) * slice_a(kP), i, step);
+      a_places_.load(of.a[i], a_smem_, (read_ * kPartsA + part) * slice_a(kP), i, step);
     }
   }
   __device__ void load_b(Fragments& of, int part, int step) const {
 #pragma unroll
     for (int j = 0; j < kBlocksN; ++j) {
-      b_places_.load(of.b[j], b_smem_, (read_ * kParts + part) * slice_b(kP), j, step);
+      b_places_.load(of.b[j], b_smem_, (read_ * kPartsB + part) * slice_b(kP), j, step);
     }
   }
   // The first step of a window.
   __device__ void load_step(int step) {
-    load_a(low_, kLowest, step);
+    if constexpr (kPartsA > 1) load_a(low_, kLowest, step);
     load_b(high_[0], kHigh, step);
     load_a(high_[0], kHigh, step);
-    load_b(low_, kLowest, step);
+    if constexpr (kPartsB > 1) load_b(low_, kLowest, step);
   }
   __device__ void load_first() { load_step(0); }
 
-  PartCopies<kP.BM> a_copies_;
-  PartCopies<kP.BN> b_copies_;
-  const Places<MmaOperand::a, kP.BM, kP.WM> a_places_;
-  const Places<MmaOperand::b, kP.BN, kP.WN> b_places_;
+  Copies<kP.BM, kPartsA, a_along_k(kP)> a_copies_;
+  Copies<kP.BN, kPartsB, b_along_k(kP)> b_copies_;
+  const Places<MmaOperand::a, kP.BM, a_along_k(kP), kP.WM> a_places_;
+  const Places<MmaOperand::b, kP.BN, b_along_k(kP), kP.WN> b_places_;
   Bits16* const a_smem_;
   Bits16* const b_smem_;
   int slices_, to_copy_;  // left to multiply, and to set out
@@ -291,7 +362,7 @@ class Segment {
 
 extern "C" __global__ void __launch_bounds__(parts::kMostSplitThreads, parts::kSplitCtas)
     split(const __grid_constant__ parts::SplitArgs args) {
-  parts::split_operands<kParts, kParts, kP.TA == 0, kP.TB != 0,
+  parts::split_operands<kPartsA, kPartsB, kP.TA == 0, kP.TB != 0,
                         kIsScaled ? parts::Across::long_strips : parts::Across::wide_strips>(args);
 }
 
@@ -301,8 +372,9 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_cons
   float* const b_smem = smem.take(smem_floats_b(kP));
   const int thread = static_cast<int>(threadIdx.x);
   if (parts::read_flags(args)) {
-    using Product = parts::Fp32Product<threads(kP), kP.TA == 0, kP.TB != 0>;
-    static_assert(Product::kFloatsOfA <= smem_floats_a(kP) &&
+    using Product = parts::Fp32Product<threads(kP), kP.TA == 0, kP.TB != 0, kP.TYPE_A, kP.TYPE_B>;
+    static_assert(Product::kFloatsOfA == fp32_floats_of_a(kP) &&
+                  Product::kFloatsOfA <= smem_floats_a(kP) &&
                   Product::kFloatsOfB <= smem_floats_b(kP));
     Product(args, a_smem, b_smem, thread).run();
     return;
@@ -312,12 +384,13 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_cons
   const int parts_k = parts::k_blocks_of(args) * parts::kPaddedK;
   const Place place(thread);
   Sums sums = {};
-  Segment(Operand(args.a, tile.matrix, args.M, row, parts_k),
-          Operand(args.b, tile.matrix, args.N, col, parts_k), parts_k,
-          reinterpret_cast<Bits16*>(a_smem), reinterpret_cast<Bits16*>(b_smem), place)
+  const OperandA a({args.a, args.lda, args.stride_a, tile.matrix, args.M, row, parts_k, args.K});
+  const OperandB b({args.b, args.ldb, args.stride_b, tile.matrix, args.N, col, parts_k, args.K});
+  Segment(a, b, parts_k, reinterpret_cast<Bits16*>(a_smem), reinterpret_cast<Bits16*>(b_smem),
+          place)
       .multiply(sums);
   const parts::Output output(args, tile.matrix);
-  using Store = parts::SumStore<kBlock, kBlocksM, kP.WN>;
+  using Store = parts::SumStore<kBlock, kBlocksM, kP.WN, (kPartsA > 1), (kPartsB > 1)>;
   Store(output, {row + place.row, col + place.col}, thread % 32)
       .store(reinterpret_cast<const Store::Sums&>(sums.x));
 }

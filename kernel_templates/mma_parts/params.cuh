@@ -16,6 +16,7 @@ struct Params {
   int STAGES;      // slices in shared memory
   int TA, TB;      // 1: A is stored [K,M]; B is stored [N,K]
   int ACCURACY = parts::kClassF16x3;  // of accuracy
+  int TYPE_A = 0, TYPE_B = 0;         // one of A and B may be of the parts' type
 };
 
 constexpr int kPartBytes = 2;      // of an element of a part
@@ -25,6 +26,13 @@ constexpr int kDepth = block_depth(kPartBytes);
 constexpr int kMostThreads = 512;
 
 constexpr int parts_of(const Params& p) { return parts::parts_of(p.ACCURACY); }
+constexpr int parts_of_a(const Params& p) { return parts::parts_of_type(p.TYPE_A, p.ACCURACY); }
+constexpr int parts_of_b(const Params& p) { return parts::parts_of_type(p.TYPE_B, p.ACCURACY); }
+constexpr bool are_both_split(const Params& p) { return parts_of_a(p) == parts_of_b(p); }
+// Whether k runs along the rows that slices are copied from: of parts always.
+constexpr bool a_along_k(const Params& p) { return p.TA == 0 || parts_of_a(p) > 1; }
+constexpr bool b_along_k(const Params& p) { return p.TB != 0 || parts_of_b(p) > 1; }
+
 constexpr bool is_async(const Params& p) { return p.MMA_K == 16; }
 constexpr int warps_n(const Params& p) { return p.BN / p.WN; }
 constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p); }
@@ -33,18 +41,20 @@ constexpr int threads(const Params& p) { return 32 * (p.BM / p.WM) * warps_n(p);
 constexpr int slice_a(const Params& p) { return p.BM * p.BK; }
 constexpr int slice_b(const Params& p) { return p.BN * p.BK; }
 constexpr int smem_floats_a(const Params& p) {
-  return p.STAGES * parts_of(p) * slice_a(p) * kPartBytes / 4;
+  return p.STAGES * parts_of_a(p) * slice_a(p) * kPartBytes / 4;
 }
 constexpr int smem_floats_b(const Params& p) {
-  return p.STAGES * parts_of(p) * slice_b(p) * kPartBytes / 4;
+  return p.STAGES * parts_of_b(p) * slice_b(p) * kPartBytes / 4;
 }
 constexpr int smem_bytes(const Params& p) { return (smem_floats_a(p) + smem_floats_b(p)) * 4; }
 
 // Chunks of a slice's parts that a thread copies.
 constexpr int copied_chunks(const Params& p) {
-  const int chunks = p.BK / chunk_elements(kPartBytes);
-  return parts_of(p) *
-         (chunk_passes(p.BM, chunks, threads(p)) + chunk_passes(p.BN, chunks, threads(p)));
+  const auto of_part = [&](int edge, bool along_k) {
+    return chunk_passes(slice_rows(edge, p.BK, along_k),
+                        slice_chunks(edge, p.BK, along_k, kPartBytes), threads(p));
+  };
+  return parts_of_a(p) * of_part(p.BM, a_along_k(p)) + parts_of_b(p) * of_part(p.BN, b_along_k(p));
 }
 constexpr int sums_per_thread(const Params& p) { return p.WM * p.WN / 32; }
 // Sums and those since the last promotion; high parts of two k steps and other ones of one; of a
@@ -54,6 +64,8 @@ constexpr int held_registers(const Params& p) {
          (is_async(p) ? 0 : 4 * copied_chunks(p));
 }
 constexpr int kLeastOtherRegisters = 16;
+// Of A, for the product in fp32 (device/parts/fp32_product.cuh).
+constexpr int fp32_floats_of_a(const Params& p) { return 4 * threads(p); }
 
 constexpr auto rules() {
   return rules_of<Params>({
@@ -63,7 +75,8 @@ constexpr auto rules() {
        [](const Params& p) { return threads(p) > kMostThreads; }},
       {"a CTA's warps are a power of two", "BM BN WM WN",
        [](const Params& p) { return (threads(p) & (threads(p) - 1)) != 0; }},
-      {"registers hold no blocks beside the sums", "BM BN BK WM WN MMA_K ACCURACY",
+      {"registers hold no blocks beside the sums",
+       "BM BN BK WM WN MMA_K TA TB ACCURACY TYPE_A TYPE_B",
        [](const Params& p) {
          const int least = held_registers(p) + kLeastOtherRegisters;
          return least > 255 || least * threads(p) > 65536;
@@ -72,6 +85,10 @@ constexpr auto rules() {
        [](const Params& p) { return p.ACCURACY == parts::kClassBf16x6 && p.MMA_K != 16; }},
       {"more than two stages need cp.async", "MMA_K STAGES",
        [](const Params& p) { return p.STAGES > 2 && !is_async(p); }},
+      {"slices of A are too small for the product in fp32", "BM BN BK WM WN STAGES ACCURACY TYPE_A",
+       [](const Params& p) { return smem_floats_a(p) < fp32_floats_of_a(p); }},
+      at_most_one_widened<Params>(),
+      parts::other_type_than_parts<Params>(),
   });
 }
 
@@ -88,6 +105,7 @@ constexpr const char* reject(const Params& p) {
   if (p.ACCURACY != parts::kClassF16x3 && p.ACCURACY != parts::kClassBf16x6) {
     return "ACCURACY must be 4 or 5";
   }
+  if (!is_widened_type(p.TYPE_A) || !is_widened_type(p.TYPE_B)) return kBadWidenedType;
   return first_broken(rules(), p);
 }
 

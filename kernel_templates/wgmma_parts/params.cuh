@@ -91,11 +91,7 @@ constexpr auto rules() {
       {"fewer than two stages fit the shared memory", "BM BN TA TB ACCURACY TYPE_A TYPE_B",
        [](const Params& p) { return stages(p) < 2; }},
       at_most_one_widened<Params>(),
-      {"an operand of 16 bits is of the parts' type", "ACCURACY TYPE_A TYPE_B",
-       [](const Params& p) {
-         const int type = p.TYPE_A != kTypeF32 ? p.TYPE_A : p.TYPE_B;
-         return type != kTypeF32 && type != parts::part_type(parts_of(p));
-       }},
+      parts::other_type_than_parts<Params>(),
   });
 }
 

@@ -61,6 +61,17 @@ TEST(PartsCompile, ByMmaWithoutSpillsOnEveryArchitecture) {
                80);
 }
 
+// One operand of 16 bits, whose slices lie as its rows do.
+TEST(PartsCompile, OfTwoTypesByMmaWithoutSpillsOnEveryArchitecture) {
+  expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1", 75);
+  const std::string wide = "mma_parts/BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,";
+  expect_clean(wide + "TA=0,TB=1,ACCURACY=5,TYPE_B=2", 80);
+  expect_clean(wide + "TA=1,TB=1,ACCURACY=5,TYPE_A=2", 86);
+  expect_clean(wide + "TA=1,TB=0,TYPE_B=1", 89);
+  expect_clean(wide + "TA=0,TB=0,ACCURACY=5,TYPE_B=2", 90);
+  expect_clean(wide + "TA=1,TB=0,ACCURACY=5,TYPE_B=2", 120);
+}
+
 // Between them every layout, type, way of copying and kind of edge.
 TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
   expect_clean(

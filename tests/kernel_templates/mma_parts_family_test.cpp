@@ -29,6 +29,41 @@ TEST(MmaParts, ServesItsAccuracyClassesAndNoOther) {
   EXPECT_FALSE(legal_for(by_mma(kOfAmpere), parse_problem("33x41x7")));
 }
 
+TEST(MmaParts, ServesOneOperandOfThePartsType) {
+  const KernelFamily& family = *find_family("mma_parts");
+  for (const char* types : {"f32/bf16/f32/f32+bf16x6", "bf16/f32/f32/f32+bf16x6",
+                            "f32/f16/f32/f32+fp32_f16x3", "f16/f32/f32/f32+fp32_f16x3"}) {
+    EXPECT_TRUE(family.supports(parse_signature(types))) << types;
+  }
+  EXPECT_FALSE(family.supports(parse_signature("f32/f16/f32/f32+bf16x6")));
+  EXPECT_FALSE(family.supports(parse_signature("f32/bf16/f32/f32")));
+  const Traits of_two = by_mma(std::string(kOfAmpere) + ",ACCURACY=5,TYPE_B=2").traits;
+  EXPECT_EQ(of_two.smem_bytes, 3 * (3 * 128 + 64) * 32 * 2);
+}
+
+TEST(MmaParts, OfTwoTypesReadRowsInPlaceOrCopyThem) {
+  const KnownConfig config = by_mma(std::string(kOfAmpere) + ",ACCURACY=5,TYPE_B=2");
+  const auto args_of = [&](const char* problem_text) {
+    const Problem problem = parse_problem(problem_text);
+    GemmCall call = packed_call(problem);
+    call.B = reinterpret_cast<const void*>(std::uintptr_t{0x5000});
+    parts::Args args{};
+    run_plan(
+        config.plan(problem, kAmpereSms), call,
+        [](std::size_t i) { return reinterpret_cast<void*>(0x10000 * (i + 1)); }, [](auto&&...) {},
+        [&](std::size_t, const Step& step, void** parameters) {
+          if (step.entry == kProductEntry) args = *static_cast<const parts::Args*>(parameters[0]);
+        });
+    return args;
+  };
+  const parts::Args in_place = args_of("1000x2000x72:type=f32/bf16/f32/f32+bf16x6");
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(in_place.b.at), 0x5000U);
+  EXPECT_EQ(in_place.b.factors_at, 0);
+  const parts::Args copied = args_of("1000x2001x72:type=f32/bf16/f32/f32+bf16x6");
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(copied.b.at), 0x30000U);
+  EXPECT_EQ(copied.b.factors_at, 2008);
+}
+
 TEST(MmaParts, KnowsWhatItsInstructionsNeed) {
   const Traits plain = by_mma(kOfAmpere).traits, of_turing = by_mma(kOfTuring).traits;
   EXPECT_EQ(plain.least_sm, 80);
@@ -113,6 +148,9 @@ TEST(MmaParts, ServesUntunedProblemsWhereItPaysOnEveryCard) {
   for (const int sm : {86, 89, 90, 100, 120}) EXPECT_EQ(untuned("f32+fp32_f16x3", sm), "") << sm;
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 80),
             "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=5");
+  EXPECT_EQ(
+      untuned("f32/bf16/f32/f32+fp32_bf16x6", 80),
+      "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=5,TYPE_B=2");
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 75), "");
   EXPECT_EQ(untuned("f32+bf16x3", 80), "");
 }

@@ -32,7 +32,7 @@ struct SplitArgs {
 };
 
 // kept: the copy where an earlier call has made it, else null. Of an operand of one part, which has
-// no factors, neither is read.
+// no factors, factors_at is the elements of a copied row, or 0 where it is read in place.
 struct OperandCopy {
   const char* at;
   const char* kept;

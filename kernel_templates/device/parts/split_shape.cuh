@@ -21,6 +21,15 @@ constexpr int parts_of_type(int type, int accuracy) {
   return type == kTypeF32 ? parts_of(accuracy) : 1;
 }
 
+template <class Params>
+constexpr Rule<Params> other_type_than_parts() {
+  return {"an operand of 16 bits is of the parts' type", "ACCURACY TYPE_A TYPE_B",
+          [](const Params& p) {
+            const int type = p.TYPE_A != kTypeF32 ? p.TYPE_A : p.TYPE_B;
+            return type != kTypeF32 && type != part_type(parts_of(p.ACCURACY));
+          }};
+}
+
 // A line is a row of A or a column of B. Its largest magnitude is scaled to [2^14, 2^15), its low
 // parts are 2^11 times as large as they count. Whatever it holds must keep 17 bits at least, which
 // a number does down to 2^-33 of the largest one.

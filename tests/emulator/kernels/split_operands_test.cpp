@@ -37,7 +37,12 @@ const char* const kOfTwoTypes[] = {
     "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=32,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
     "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=64,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
     "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,TYPE_B=1",
-    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=32,TA=0,TB=0,TYPE_A=1"};
+    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=32,TA=0,TB=0,TYPE_A=1",
+    "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
+    "mma_parts/BM=64,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
+    "mma_parts/BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1",
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=16,MMA_K=16,STAGES=2,TA=0,TB=0,TYPE_A=1"};
 
 using Case = std::tuple<const char*, Data>;
 
