@@ -94,13 +94,20 @@ struct Sums {
 // An operand as the call has it, and one of its tiles.
 struct TileOfOperand {
   const parts::OperandCopy& copy;
-  long long ld, stride;  // of the operand, not of a copy
-  int batch, lines;      // of a matrix
-  int first;             // of the tile's lines
+  long long stored_ld, stride;  // of the operand, not of a copy
+  int batch, lines;             // of a matrix
+  int first;                    // of the tile's lines
   int parts_k, K;
 
   __device__ int lines_left() const { return lines - first; }
 };
+
+__device__ inline TileOfOperand tile_of_a(const Args& of, int batch, int row, int parts_k) {
+  return {of.a, of.lda, of.stride_a, batch, of.M, row, parts_k, of.K};
+}
+__device__ inline TileOfOperand tile_of_b(const Args& of, int batch, int col, int parts_k) {
+  return {of.b, of.ldb, of.stride_b, batch, of.N, col, parts_k, of.K};
+}
 
 // The lines of a tile of an operand that is split.
 struct Operand {
@@ -123,7 +130,7 @@ struct StoredOperand {
   int lines_left, K;
 
   explicit __device__ StoredOperand(const TileOfOperand& of)
-      : ld(of.ld), lines_left(of.lines_left()), K(of.K) {
+      : ld(of.stored_ld), lines_left(of.lines_left()), K(of.K) {
     long long stride = of.stride;
     if (of.copy.factors_at > 0) {
       ld = of.copy.factors_at;
@@ -384,8 +391,8 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_cons
   const int parts_k = parts::k_blocks_of(args) * parts::kPaddedK;
   const Place place(thread);
   Sums sums = {};
-  const OperandA a({args.a, args.lda, args.stride_a, tile.matrix, args.M, row, parts_k, args.K});
-  const OperandB b({args.b, args.ldb, args.stride_b, tile.matrix, args.N, col, parts_k, args.K});
+  const OperandA a(tile_of_a(args, tile.matrix, row, parts_k));
+  const OperandB b(tile_of_b(args, tile.matrix, col, parts_k));
   Segment(a, b, parts_k, reinterpret_cast<Bits16*>(a_smem), reinterpret_cast<Bits16*>(b_smem),
           place)
       .multiply(sums);

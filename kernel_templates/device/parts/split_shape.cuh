@@ -49,7 +49,7 @@ constexpr PartPair kCrossProducts[] = {{1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}};
 // Those that operands of so many parts have.
 struct CrossProducts {
   int count = 0;
-  PartPair pairs[sizeof(kCrossProducts) / sizeof(PartPair)] = {};
+  PartPair pairs[sizeof(kCrossProducts) / sizeof(PartPair)]{};
 };
 constexpr CrossProducts cross_products(int left_parts, int right_parts) {
   const int lowest = max_of(left_parts, right_parts) - 1;

@@ -538,6 +538,7 @@ MUTATIONS_OF = {
         ("the batch's first", r"kParts \* of\.batch \* of\.lines|of\.batch \* stride", "0"),
         ("the first tile's lines", r"of\.lines \+ of\.first\) \* of\.parts_k", "of.lines) * of.parts_k"),
         ("the first tile's rows", r"ALONG_K \? of\.first \* ld : of\.first", "0"),
+        ("another matrix' rows", r"of\.ld[ab], of\.stride_[ab]", "of.ldd, of.stride_d"),
         ("rows of the operand where they are copied", r"ld = of\.copy\.factors_at;", ";"),
         ("edge of the matrix as of the tile", r"return lines - first;", "return 1 << 20;"),
         ("past the end of K", r"(k_left_ )-= kP\.BK", r"\1-= 0"),
