@@ -269,18 +269,11 @@ std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data, int beyon
   return wrong;
 }
 
-}  // namespace
-
-std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
-  if (auto wrong = wrong_of(kernel, data, 1, 131)) return wrong;
-  const Signature& types = kernel.config().traits.signature;
-  return types.a == types.b ? std::nullopt : wrong_of(kernel, data, 8, 136);  // read in place
-}
-
-std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data) {
+std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data, int beyond,
+                                                  int K) {
   const Traits& traits = kernel.config().traits;
   const auto product = [&](Copies kept) {
-    return SplitProduct(kernel, data, traits.tile_m + 1, traits.tile_n + 1, 131, kept);
+    return SplitProduct(kernel, data, traits.tile_m + beyond, traits.tile_n + beyond, K, kept);
   };
   const SplitProduct without = product(Copies::none);
   const std::pair<Copies, const char*> all[] = {
@@ -301,6 +294,26 @@ std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data d
     }
   }
   return std::nullopt;
+}
+
+// check(beyond, K): of an operand of 16 bits whose rows are copied, and of one read in place.
+template <class Check>
+std::optional<std::string> of_both_alignments(const EmulatedKernel& kernel, Check check) {
+  if (auto wrong = check(1, 131)) return wrong;
+  const Signature& types = kernel.config().traits.signature;
+  return types.a == types.b ? std::nullopt : check(8, 136);
+}
+
+}  // namespace
+
+std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
+  return of_both_alignments(kernel,
+                            [&](int beyond, int K) { return wrong_of(kernel, data, beyond, K); });
+}
+
+std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data) {
+  return of_both_alignments(
+      kernel, [&](int beyond, int K) { return wrong_with_kept_copies(kernel, data, beyond, K); });
 }
 
 bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data data, int K) {
