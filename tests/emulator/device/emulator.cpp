@@ -119,7 +119,7 @@ class Emulator::Grid final : private Cta {
         if (can_go_on(resident[i])) able.push_back(i);
       }
       if (able.empty()) {
-        if (deliver(resident) || start_next() || end_earlier()) continue;
+        if (multiply(resident) || deliver(resident) || start_next() || end_earlier()) continue;
         throw ExecutionError("nobody can go on: " + standing(resident));
       }
       const bool take_turns = order_ == Order::shuffled && resident.size() > 1;
@@ -155,6 +155,7 @@ class Emulator::Grid final : private Cta {
   // The threads of a warpgroup that wait for products.
   struct Warpgroup {
     int came = 0, groups_left = 0, meetings = 0;
+    bool waits_for_products() const { return came == kWarpgroup; }
   };
 
   // A resident CTA.
@@ -226,6 +227,31 @@ class Emulator::Grid final : private Cta {
     bool can = false;
     for (Slot* slot : cluster) can = can_go_on(*slot) || can;
     return can;
+  }
+
+  // Nobody can run: the products that a warpgroup waits for read their operands, as late as they
+  // may. False where none is waited for.
+  bool multiply(const std::vector<Cluster>& resident) {
+    for (const Cluster& cluster : resident) {
+      for (Slot* slot : cluster) {
+        for (std::size_t i = 0; i < slot->warpgroups.size(); ++i) {
+          Warpgroup& group = slot->warpgroups[i];
+          if (!group.waits_for_products()) continue;
+          const int first = static_cast<int>(i) * kWarpgroup;
+          slot_ = slot;
+          try {
+            multiply_of(first, group.groups_left);
+          } catch (const ExecutionError& error) {
+            throw ExecutionError(name({static_cast<unsigned>(first), 0, 0}, slot->block) + " " +
+                                 error.what());
+          }
+          group.came = 0;
+          ++group.meetings;
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   // Nobody can run: what somebody waits for comes to one CTA's shared memory. False where nothing
@@ -625,11 +651,7 @@ class Emulator::Grid final : private Cta {
     });
     group->groups_left = groups_left;
     const int meeting = group->meetings;
-    if (++group->came == kWarpgroup) {
-      guarded([&] { multiply_of(static_cast<int>(index) * kWarpgroup, groups_left); });
-      group->came = 0;
-      ++group->meetings;
-    }
+    ++group->came;
     await({Stop::Kind::event, "wait for products", file, line},
           [=] { return group->meetings > meeting; });
   }

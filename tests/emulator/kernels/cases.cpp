@@ -263,6 +263,9 @@ std::vector<Case> batch_cases(const KnownConfig& config) {
     ++add(K, 3, 1).call.stride_a;
     ++add(K, 2, 1).call.stride_b;
     ++add(K, 3, 1).call.stride_c;
+    GemmCall& unread_c = add(K, 3, 1).call;
+    ++unread_c.stride_c;
+    unread_c.beta = 0;
   }
   if (!takes_batches(config)) return cases;
   GemmCall& wide = add(K, 3, 0).call;

@@ -194,6 +194,10 @@ class SplitProduct {
         scale(split, [](int, int k) { return k / 256; });
         scale(other, [](int, int k) { return k / 256; });
         break;
+      case Data::peaks:
+        scale(split, [this](int line, int k) { return k == (37 * line + 11) % K_ ? 6 : 0; });
+        scale(other, [this](int line, int k) { return k == (29 * line + 17) % K_ ? 6 : 0; });
+        break;
       case Data::denormal:
         scale_all(split.all(), -130);
         scale_all(other.all(), other.is_split() ? 100 : other.most_scale());
@@ -235,10 +239,10 @@ bool is_same(float x, float y) {
 }  // namespace
 
 const char* to_string(Data data) {
-  constexpr const char* kNames[] = {"uniform",     "positive",      "scaled_lines",
-                                    "growing",     "denormal",      "small_beside_large",
-                                    "infinite",    "infinite_in_b", "infinite_by_tiny",
-                                    "not_a_number"};
+  constexpr const char* kNames[] = {
+      "uniform",       "positive",         "scaled_lines",       "growing",
+      "peaks",         "denormal",         "small_beside_large", "infinite",
+      "infinite_in_b", "infinite_by_tiny", "not_a_number"};
   return kNames[static_cast<std::size_t>(data)];
 }
 
@@ -349,7 +353,7 @@ std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel) {
     if (auto wrong = wrong_of(kernel, data)) return wrong;
     if (auto wrong = wrong_with_kept_copies(kernel, data)) return wrong;
   }
-  for (const Data data : {Data::uniform, Data::growing, Data::positive}) {
+  for (const Data data : {Data::uniform, Data::growing, Data::peaks, Data::positive}) {
     const double error = error_beside_fp32(kernel, data, kLongK);
     if (error > 0.5) {
       return std::string(to_string(data)) + ": error " + std::to_string(error) + " of fp32's";

@@ -11,7 +11,7 @@
 
 namespace gemm_tune::emulator {
 
-// What A and B hold. Those up to growing fit the parts. denormal fits those of scaled f16, and
+// What A and B hold. Those up to peaks fit the parts. denormal fits those of scaled f16, and
 // small_beside_large those of bf16, of the others some number does not. Of A and B of two types the
 // one of 16 bits is B here, whichever it is: it is not split, and holds whatever it holds.
 enum class Data {
@@ -19,6 +19,7 @@ enum class Data {
   positive,
   scaled_lines,        // each row of A and column of B by another power of two
   growing,             // by powers of two along K
+  peaks,               // one number of each row of A and column of B is 64 times as large
   denormal,            // A's numbers are denormal
   small_beside_large,  // only small numbers count beside a large one that meets zeros
   infinite,
