@@ -87,6 +87,7 @@ struct Results {
   std::unordered_map<std::size_t, std::size_t> place;  // of a point among these
   std::vector<std::size_t> pending;
   double best = kInfinity, worst = -kInfinity;
+  std::size_t best_point = 0;  // any, where nothing is valid
   std::size_t since_best = 0, since_gain = 0;
   double best_at_gain = kInfinity;
 
@@ -99,6 +100,7 @@ struct Results {
     values.push_back(value);
     if (std::isfinite(value)) worst = std::max(worst, value);
     since_best = value < best ? 0 : since_best + 1;
+    if (value < best) best_point = point;
     best = std::min(best, value);
     const bool is_gain = value < best_at_gain - StopRule().worth;
     since_gain = is_gain ? 0 : since_gain + 1;
@@ -348,7 +350,9 @@ class Model : public Strategy {
     if (promise != promised_.end() && !results_.none_valid()) {
       promises_.add(promise->second, results_.gain_of(value));
     }
-    if (results_.add(point, value)) bests_.push_back(results_.best);
+    if (!results_.add(point, value)) return;
+    bests_.push_back(results_.best);
+    if (results_.since_best == 0 && !prior_.empty()) likely_neighbours_ = likely_neighbours();
   }
 
   std::size_t fits() const override { return fits_; }
@@ -382,14 +386,24 @@ class Model : public Strategy {
     }
     const std::size_t timed = errors.size();
     const double promised = *std::max_element(next_gains_.begin(), next_gains_.end());
-    return Outlook{timed, results_.since_best, lower_deviation(std::move(errors)),
-                   trust_in_promises() * promised, results_.since_gain};
+    return Outlook{timed,
+                   results_.since_best,
+                   lower_deviation(std::move(errors)),
+                   trust_in_promises() * promised,
+                   results_.since_gain,
+                   unasked_neighbours()};
   }
 
   // Trusted as far as earlier promises were kept, as outlook() has it.
   std::optional<double> gain_under_way() const override {
     if (results_.none_valid()) return std::nullopt;
     if (results_.pending.empty()) return 0;
+    const bool is_neighbour_pending =
+        std::any_of(results_.pending.begin(), results_.pending.end(), [&](std::size_t point) {
+          return std::find(likely_neighbours_.begin(), likely_neighbours_.end(), point) !=
+                 likely_neighbours_.end();
+        });
+    if (is_neighbour_pending) return std::nullopt;
     Results told = results_;
     told.pending.clear();
     Belief belief(space_, prior_, belief_constants());
@@ -414,11 +428,35 @@ class Model : public Strategy {
         prior_.empty() ? asked >= constants_.start && !results_.none_valid() : asked > 0;
     if (!started && !prior_.empty()) return prior_order_.front();
     if (!started) return asked == 0 ? centre() : far_point();
-    const bool doubtful = results_.since_best >= constants_.stall && ++doubts_ % 2 == 0;
+    const bool is_stalled = results_.since_best >= constants_.stall;
+    if (is_stalled && unasked_neighbours() > 0) {
+      return *std::find_if(likely_neighbours_.begin(), likely_neighbours_.end(),
+                           [&](std::size_t point) { return untried_.contains(point); });
+    }
+    const bool doubtful = is_stalled && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
     if (doubtful && prior_.empty()) point = elite_neighbour();
     if (!point) point = promising(doubtful && !prior_.empty() ? doubt_ : belief_);
     return point ? *point : untried_.draw(random_);
+  }
+
+  // Of the best point: those that differ in one parameter and are not expected to be much slower,
+  // the fastest by the prior first. The surrogate takes them for as fast as the best, and so seldom
+  // asks for them.
+  std::vector<std::size_t> likely_neighbours() const {
+    std::vector<std::size_t> near = space_.neighbours(results_.best_point);
+    const double most = prior_[results_.best_point] + constants_.likely_neighbour;
+    std::erase_if(near, [&](std::size_t point) { return prior_[point] > most; });
+    std::sort(near.begin(), near.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(prior_[a], a) < std::pair(prior_[b], b);
+    });
+    return near;
+  }
+
+  std::size_t unasked_neighbours() const {
+    return static_cast<std::size_t>(
+        std::count_if(likely_neighbours_.begin(), likely_neighbours_.end(),
+                      [&](std::size_t point) { return untried_.contains(point); }));
   }
 
   std::optional<std::size_t> promising(Belief& belief) {
@@ -590,6 +628,7 @@ class Model : public Strategy {
   Untried untried_;
   Results results_;
   std::vector<double> bests_;  // after each result
+  std::vector<std::size_t> likely_neighbours_;
   // Of points that were asked for; kept or not once they are told.
   std::unordered_map<std::size_t, double> promised_;
   Promises promises_;

@@ -43,7 +43,8 @@ class Strategy {
   virtual std::optional<Outlook> outlook() const { return std::nullopt; }
 
   // The expected fall of the best log time by what is under way: asked for and not told. Nothing
-  // where there is no model or no result. Takes as long as a refit.
+  // where there is no model or no result, or where configs one step from the best are under way:
+  // these are worth waiting for. Takes as long as a refit.
   virtual std::optional<double> gain_under_way() const { return std::nullopt; }
 };
 

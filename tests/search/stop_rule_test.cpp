@@ -14,6 +14,12 @@ TEST(StopRuleTest, ASearchEndsWhereTheNextTriesPromiseLittleAndTheLastOnesBrough
   EXPECT_FALSE(rule.is_over({7, 100, 0.03, 0.0}));   // too few results to know the prior by
 }
 
+TEST(StopRuleTest, ConfigsOneStepFromTheBestAreAskedForBeforeASearchEnds) {
+  const StopRule rule;
+  EXPECT_TRUE(rule.is_over({20, 8, 0.03, 0.009, 8, 0}));
+  EXPECT_FALSE(rule.is_over({20, 8, 0.03, 0.009, 8, 1}));
+}
+
 TEST(StopRuleTest, AWrongPriorIsDoubtedLonger) {
   const StopRule rule;
   EXPECT_FALSE(rule.is_over({60, 43, 0.1, 0}));
