@@ -137,10 +137,16 @@ Searched Search::run(std::optional<TimeShare> time) {
   const auto is_out_of_time = [&] {
     return time && time->is_over(RunningClock::now(), result_.progress.best_us.has_value());
   };
-  while (!trials_.interrupted() && !is_out_of_time()) {
-    ask_and_begin();
-    abandon_what_promises_little();
-    compile_likely_twins();
+  while (!trials_.interrupted()) {
+    if (is_out_of_time()) {
+      // Libraries' algorithms need no compiler, and a winner shall not be slower than they are.
+      if (!awaits_algorithms() || time->is_past_last(RunningClock::now())) break;
+      begin_algorithms();
+    } else {
+      ask_and_begin();
+      abandon_what_promises_little();
+      compile_likely_twins();
+    }
     if (has_all_that_it_asked() && under_way_ == 0) break;
     trials_.wait(strategy_->is_asking() ? strategy_->fd() : -1);
     if (!result_.first_result && result_.progress.best_us &&
@@ -174,11 +180,7 @@ void Search::ask_and_begin() {
     is_exhausted_ = result_.target_met = true;
     next_.clear();
   }
-  take_proposals();
-  // First, for they need no compilation.
-  for (; !next_algorithms_.empty() && trials_.wants_more(); next_algorithms_.pop_front()) {
-    begin_algorithm(next_algorithms_.front());
-  }
+  begin_algorithms();  // first, for they need no compilation
   for (; !next_.empty() && trials_.wants_more(); next_.pop_front()) begin(next_.front());
   is_exhausted_ = is_exhausted_ || asked_ + next_.size() == plan_.budget;
   // A result of what is under way may still open the search again.
@@ -255,12 +257,21 @@ void Search::take_proposals() {
   proposals_.reset();
 }
 
+void Search::begin_algorithms() {
+  take_proposals();
+  for (; !next_algorithms_.empty() && trials_.wants_more(); next_algorithms_.pop_front()) {
+    begin_algorithm(next_algorithms_.front());
+  }
+}
+
 void Search::begin_algorithm(const KnownConfig& config) {
   ++algorithms_;
+  ++algorithms_under_way_;
   ++under_way_;
   trials_.start(
       config, plan_.problem, [this] { return result_.progress.best_us; },
       [this, config](Outcome outcome) {
+        --algorithms_under_way_;
         --under_way_;
         ++result_.progress.done;
         store_and_log(config, outcome);

@@ -81,6 +81,7 @@ class Search {
   void finish(std::size_t point, Outcome outcome);
   void take(std::size_t point, Outcome outcome);
   void take_proposals();
+  void begin_algorithms();
   void begin_algorithm(const KnownConfig& config);
   void take_algorithm(const KnownConfig& config, Outcome outcome);
   void keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome);
@@ -91,6 +92,9 @@ class Search {
   bool has_all_that_it_asked() const {
     return (is_exhausted_ || result_.settled) && next_.empty() && next_algorithms_.empty() &&
            !proposals_;
+  }
+  bool awaits_algorithms() const {
+    return proposals_ || !next_algorithms_.empty() || algorithms_under_way_ > 0;
   }
   std::optional<ExpectedGain> expected_gain();
   void tell_progress();
@@ -114,7 +118,8 @@ class Search {
   bool is_exhausted_ = false;       // the space or the budget is used up
   std::size_t next_judgement_ = 0;  // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
-  std::size_t algorithms_ = 0;                  // begun, or recalled
+  std::size_t algorithms_ = 0;  // begun, or recalled
+  std::size_t algorithms_under_way_ = 0;
   std::shared_ptr<const Proposals> proposals_;  // nullptr once taken
   Searched result_;
 };

@@ -127,6 +127,25 @@ TEST_F(AlgorithmsTest, ARunWithoutLibrariesAsksForNone) {
   EXPECT_THAT(read_file(file("log")), Not(HasSubstr("propose")));
 }
 
+// Of the run's time the first problem has no share: its search ends with its first result.
+TEST_F(AlgorithmsTest, AreTriedWhereTheTimeOfAProblemIsUsedUp) {
+  TuneRequest request = fake::request_of(configs_, file("log"));
+  Problem other = fake::kProblem;
+  other.K *= 2;
+  request.problems = {fake::kProblem, other};
+  request.weights = {0, 1};
+  request.time_limit = std::chrono::hours(1);
+  request.libraries = libraries_;
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  KernelRevisions revisions = current_revisions();
+  revisions.insert(libraries_.begin(), libraries_.end());
+  database.begin_run({"test", "13.0", "", "with fakes", 1}, revisions);
+  const ProblemReport report = tune(request, database, [](const Progress&) {}).problems.at(0);
+  EXPECT_EQ(report.funnel.algorithms, 4u);
+  EXPECT_EQ(to_string(report.winner.value().config.config()), fake::kFastAlgorithm);
+  EXPECT_EQ(report.cut_short, CutShort::by_time_limit);
+}
+
 // What a run with libraries stored is neither recalled nor lost.
 TEST_F(AlgorithmsTest, ALaterRunWithoutLibrariesLeavesTheirRowsAlone) {
   tuned(libraries_);
