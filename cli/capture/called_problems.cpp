@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files/input_file.h"
+#include "core/types/accuracy.h"
 #include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
@@ -42,6 +43,11 @@ std::optional<Signature> signature_called(const Json& line) {
     };
     const ElementType a = type("type_a"), b = type("type_b"), d = type("type_c");
     types = {a, b, d, d, accuracy_of(a, b)};
+    if (line.contains("accuracy")) {
+      const std::optional<Accuracy> named = accuracy_named(line.at("accuracy").get<std::string>());
+      if (!named || a != ElementType::f32) throw BadLine();
+      types.accuracy = *named;
+    }
   } catch (const UsageError&) {
     return std::nullopt;
   }

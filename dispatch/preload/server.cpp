@@ -69,7 +69,11 @@ std::optional<Declined> Server::serve(const CublasCall& call,
   if (state && !against) tuned = tuned_call(call, *state, settings_.arithmetic);
   const gt_gemm_call* const product = std::get_if<gt_gemm_call>(&tuned);
   const bool reads_c = product == nullptr || product->beta != 0;
-  Shape* const shape = shapes_.find(key_of(call, device.value_or(-1), reads_c));
+  ShapeKey key = key_of(call, device.value_or(-1), reads_c);
+  if (product != nullptr && product->accuracy != GT_ACCURACY_FP32) {
+    key.accuracy = static_cast<std::int16_t>(product->accuracy);
+  }
+  Shape* const shape = shapes_.find(key);
   if (shape == nullptr) {
     counts_.add_beyond_table();
     return Declined{};

@@ -65,6 +65,24 @@ TEST_F(CliSpeedUpTest, AProgramIsRunTunedAndServedAndServedAtOnceTheSecondTime) 
   EXPECT_EQ(quiet.output, second.output);
 }
 
+TEST_F(CliSpeedUpTest, AnAccuracyThatTheEnvironmentNamesIsTunedAndServed) {
+  const std::string asked = "GEMM_TUNE_BLAS_ACCURACY=fp32_f16x3 ",
+                    program = "sh -c '" + client_ + " 256; true'";
+  const auto speed_up_by = [&](const std::string& environment) {
+    return run_program("/usr/bin/env", environment + (bin_ / "gemm-tune").string() + " " +
+                                           arguments("--arch sm_90 --budget 2 --jobs 1", program));
+  };
+  const ProgramRun first = speed_up_by(asked);
+  EXPECT_EQ(first.exit_code, 0) << first.errors;
+  EXPECT_EQ(first.output, "cublas\ngemm-tune\n");
+  EXPECT_THAT(first.errors, HasSubstr("\n  1 of 1  64x256x64:type=f32+fp32_f16x3: "));
+  EXPECT_THAT(first.errors, EndsWith("gemm-tune: from now on: " + asked + "gemm-tune run --db " +
+                                     path("t.db") + " -- " + program + "\n"));
+  const ProgramRun plain = speed_up_by("");
+  EXPECT_THAT(plain.errors, StartsWith("gemm-tune: 1 of 3: ")) << "other products are tuned";
+  EXPECT_THAT(plain.errors, HasSubstr("\n  1 of 1  64x256x64: "));
+}
+
 TEST_F(CliSpeedUpTest, AProgramThatFailsIsToldOfAndTunedAllTheSameTheSecondTime) {
   const ProgramRun first = speed_up(predicted_, client_ + " 64");
   EXPECT_EQ(first.exit_code, 5);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/problem/problem.h"
+#include "core/types/accuracy.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 
 namespace gemm_tune::preload {
@@ -87,6 +88,7 @@ std::string shape_line(int pid, const Shape& shape) {
                  {"served", shape.served.load()},
                  {"declined", declined},
                  {"tunable", tunable}};
+  if (key.accuracy != 0) object["accuracy"] = to_string(static_cast<Accuracy>(key.accuracy));
   if (const std::uint64_t timed = shape.timed.load(); timed > 0) {
     object["timed"] = timed;
     object["gpu_us"] = static_cast<double>(shape.timed_ns.load()) / 1000;

@@ -57,7 +57,7 @@ ShapeKey key_of(const CublasCall& c, int device, bool reads_c) {
   key.algorithm = c.algorithm;
   key.epilogue = c.epilogue;
   key.separate_c = separate_c ? 1 : 0;
-  key.device = device;
+  key.device = static_cast<std::int16_t>(device);
   key.alignment_a = alignment_of_operand(c, c.A, c.lda, c.stride_a, c.type_a);
   key.alignment_b = alignment_of_operand(c, c.B, c.ldb, c.stride_b, c.type_b);
   key.alignment_c = alignment_of_operand(c, c.C, c.ldc, c.stride_c, c.type_c);

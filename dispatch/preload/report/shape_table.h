@@ -24,7 +24,8 @@ struct ShapeKey {
   std::int16_t function = 0, batch_kind = 0;
   std::int32_t op_a = 0, op_b = 0, type_a = 0, type_b = 0, type_c = 0;
   std::int32_t compute_type = 0, algorithm = 0, epilogue = 0, separate_c = 0;
-  std::int32_t device = 0, alignment_a = 0, alignment_b = 0, alignment_c = 0;
+  std::int16_t device = 0, accuracy = 0;  // gt_accuracy, where GEMM_TUNE_BLAS_ACCURACY names one
+  std::int32_t alignment_a = 0, alignment_b = 0, alignment_c = 0;
 
   std::int32_t least_alignment() const { return std::min({alignment_a, alignment_b, alignment_c}); }
 

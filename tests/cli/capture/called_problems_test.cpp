@@ -67,6 +67,13 @@ TEST_F(CalledProblemsTest, TheAlignmentOfEachOperandOfACallIsThatOfTheProblem) {
             "16x8x24:type=f16/f16/f32/f32:align=16/2/16/16");
 }
 
+TEST_F(CalledProblemsTest, AnAccuracyThatWasAskedForIsTheProblems) {
+  const std::string sizes =
+      R"(,"m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)";
+  EXPECT_EQ(text_of(kF32 + (R"("accuracy":"fp32_f16x3")" + sizes)), "12x8x16:type=f32+fp32_f16x3");
+  EXPECT_THROW(text_of(kF32 + (R"("accuracy":"fp32_f16x4")" + sizes)), UsageError);
+}
+
 TEST_F(CalledProblemsTest, WhatNoKernelCanServeIsNoProblem) {
   EXPECT_EQ(text_of(R"("type_a":"3","type_b":"3","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
                     "op_a":"N","op_b":"N","alignment":4)"),

@@ -346,6 +346,16 @@ TEST_F(ReportTest, AnAccuracyThatIsNoneOfFp32IsNamedAndNothingIsServed) {
                  "it must be an accuracy class of fp32 products, as fp32_f16x3");
 }
 
+TEST_F(ReportTest, AnAccuracyOfTheEnvironmentIsThatOfTheCallsThatItConcerns) {
+  const auto lines =
+      report_of({{"GEMM_TUNE_BLAS_ACCURACY", "fp32_f16x3"}}, [&] { expect_served(100); });
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1]["accuracy"], "fp32_f16x3");
+  for (const Json& line : report_of({}, [&] { expect_served(100); })) {
+    EXPECT_FALSE(line.contains("accuracy"));
+  }
+}
+
 TEST_F(ReportTest, TheDistanceIsTheEnvironments) {
   const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", "8"}}, [&] {
     library_.recipe.match = GT_MATCH_NEAREST;
