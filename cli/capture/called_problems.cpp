@@ -45,7 +45,7 @@ std::optional<Signature> signature_called(const Json& line) {
     types = {a, b, d, d, accuracy_of(a, b)};
     if (line.contains("accuracy")) {
       const std::optional<Accuracy> named = accuracy_named(line.at("accuracy").get<std::string>());
-      if (!named || a != ElementType::f32) throw BadLine();
+      if (!named || info_of(*named).operands != kind_of_operand(a)) throw BadLine();
       types.accuracy = *named;
     }
   } catch (const UsageError&) {
