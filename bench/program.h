@@ -3,9 +3,8 @@
 // they cannot measure.
 #pragma once
 
-#include <spdlog/fmt/fmt.h>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -46,10 +45,10 @@ int exit_code_of(const char* program, const Run& run) {
   try {
     return run();
   } catch (const UsageError& error) {
-    fmt::print(stderr, "{}: {}\n", program, error.what());
+    std::fprintf(stderr, "%s: %s\n", program, error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", program, error.what());
+    std::fprintf(stderr, "%s: %s\n", program, error.what());
     return 3;
   }
 }

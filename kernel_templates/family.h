@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -296,6 +297,12 @@ template <class Params>
 std::vector<int> values_of(const Params& p) {
   std::vector<int> values(sizeof p / sizeof(int));
   std::memcpy(values.data(), &p, sizeof p);
+  return values;
+}
+template <class Params>
+std::vector<std::vector<int>> values_of(std::initializer_list<Params> all) {
+  std::vector<std::vector<int>> values;
+  for (const Params& p : all) values.push_back(values_of(p));
   return values;
 }
 

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/types/signature.h"
-#include "kernel_templates/device/parts/split_shape.cuh"
 #include "kernel_templates/product_plan.h"
 
 namespace gemm_tune::parts {

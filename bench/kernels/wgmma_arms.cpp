@@ -11,6 +11,8 @@
 // tensor maps' promotion, fewer parts. One line of JSON a problem; ratios are medians of those of a
 // round, over the better library that does not accumulate fast. An arm that is wrong beside the
 // first library is named and not timed.
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "bench/library/counted_calls.h"
+#include "bench/program.h"
 #include "choose/choose.h"
 #include "search/space/space.h"
 #include "tests/dispatch/open_kernels.h"
@@ -63,7 +64,7 @@ constexpr Kind kKinds[] = {
 };
 
 void require(bool holds, const std::string& what) {
-  if (!holds) throw std::logic_error("look_up: " + what);
+  if (!holds) throw std::logic_error(what);
 }
 
 // Distinct for each index; consecutive ones differ in every edge.
@@ -90,7 +91,7 @@ std::string legal_config(const std::vector<KnownConfig>& configs, int index) {
     const auto legal = legal_for(config, tuned_problem(index));
     if (legal && !legal->is_twin) return to_string(config.config());
   }
-  throw std::logic_error("look_up: no config is legal");
+  throw std::logic_error("no config is legal");
 }
 
 // Winners with times and cuBLAS beside them, as a tuning run stores them.
@@ -342,7 +343,7 @@ std::vector<int> parse_entries(const std::string& text) {
     int count = 0;
     const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), count);
     if (error != std::errc() || *end != '\0' || count < 1 || count > kEdges * kEdges * kEdges) {
-      throw std::invalid_argument("--entries: '" + one + "' is no number from 1 to 103823");
+      throw UsageError("--entries: '" + one + "' is no number from 1 to 103823");
     }
     entries.push_back(count);
     at += one.size() + 1;
@@ -385,13 +386,5 @@ int run(std::vector<char*> arguments) {
 }  // namespace gemm_tune
 
 int main(int argc, char** argv) {
-  try {
-    return gemm_tune::run({argv, argv + argc});
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "look_up: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 3;
-  }
+  return gemm_tune::exit_code_of("look_up", [&] { return gemm_tune::run({argv, argv + argc}); });
 }

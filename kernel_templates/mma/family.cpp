@@ -3,6 +3,7 @@
 #include "kernel_templates/family.h"
 
 #include "core/types/signature.h"
+#include "kernel_templates/cost.h"
 #include "kernel_templates/mma/params.cuh"
 #include "kernel_templates/registry/families.h"
 
@@ -26,7 +27,8 @@ constexpr double kPromotion = 2;  // instructions that add a sum of fp16 in fp32
 constexpr double kRounding = 2;   // instructions that round an element to tf32 (NVRTC 13.0)
 
 Traits traits(const Params& p) {
-  Traits t;
+  Traits t =  // a thread has, of each 16 x 8 part of its warp's tile, two rows and two columns
+      tile_traits({p.BM, p.BN, p.BK, p.WM / 8, p.WN / 4}, threads(p), smem_bytes(p));
   t.signature = signature_of(static_cast<ElementType>(p.AB), static_cast<ElementType>(p.CD));
   t.signature.accuracy = static_cast<Accuracy>(p.ACCURACY);
   const bool is_f32 = info_of(t.signature.accuracy).operands == OperandKind::f32;
@@ -35,14 +37,7 @@ Traits traits(const Params& p) {
   t.least_sm = p.CLUSTER != 0 ? 90 : !has_instruction_of_sm_75 || is_async(p) ? 80 : 75;
   t.deeper_sm = has_instruction_of_sm_75 ? 80 : 0;
   t.async_copy = is_async(p);
-  t.threads = threads(p);
-  t.tile_m = p.BM;
-  t.tile_n = p.BN;
-  t.tile_k = p.BK;
-  t.thread_m = p.WM / 8;  // of each 16 x 8 part two rows and two columns
-  t.thread_n = p.WN / 4;
   t.stages = p.STAGES;
-  t.smem_bytes = smem_bytes(p);
   t.vec = p.VEC;
   t.predicated = p.PRED != 0;
   t.repack = p.REPACK != 0;

@@ -9,7 +9,7 @@
 
 #include "core/launch/launch_plan.h"
 #include "core/problem/problem.h"
-#include "core/types/signature.h"
+#include "kernel_templates/cost.h"
 #include "kernel_templates/mma_parts/params.cuh"
 #include "kernel_templates/parts_plan.h"
 #include "kernel_templates/registry/families.h"
@@ -17,31 +17,17 @@
 namespace gemm_tune::mma_parts {
 namespace {
 
-constexpr Signature signature(const Params& p) {
-  Signature of_sums = signature_of(kSumType);
-  of_sums.a = static_cast<ElementType>(p.TYPE_A);
-  of_sums.b = static_cast<ElementType>(p.TYPE_B);
-  of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
-  return of_sums;
-}
-
 constexpr double kPromotion = 2;     // instructions that scale a sum and add it
 constexpr int kOtherRegisters = 38;  // addresses and counts, by 12 kernels for sm_75 to sm_120
 
 Traits traits(const Params& p) {
-  Traits t;
-  t.signature = signature(p);
+  // As in mma.
+  Traits t = tile_traits({p.BM, p.BN, p.BK, p.WM / 8, p.WN / 4}, threads(p), smem_bytes(p));
+  t.signature = parts::signature(p);
   t.least_sm = is_async(p) ? 80 : 75;
   t.deeper_sm = is_async(p) ? 0 : 80;
   t.async_copy = is_async(p);
-  t.threads = threads(p);
-  t.tile_m = p.BM;
-  t.tile_n = p.BN;
-  t.tile_k = p.BK;
-  t.thread_m = p.WM / 8;  // of each 16 x 8 part two rows and two columns
-  t.thread_n = p.WN / 4;
   t.stages = p.STAGES;
-  t.smem_bytes = smem_bytes(p);
   t.predicated = true;
   t.transposed_a = p.TA != 0;
   t.transposed_b = p.TB != 0;
@@ -90,15 +76,6 @@ constexpr Params with_tile(int bm, int bn, int wm, int wn, int stages) {
           .TB = 0};
 }
 
-std::vector<std::vector<int>> representatives() {
-  std::vector<std::vector<int>> all;
-  for (const Params& p : {with_tile(128, 128, 64, 32, 3), with_tile(128, 64, 64, 32, 3),
-                          with_tile(64, 64, 32, 32, 3), with_tile(32, 32, 16, 16, 4)}) {
-    all.push_back(values_of(p));
-  }
-  return all;
-}
-
 // Where a third of the rate of tensor cores, or a sixth, is far above that of fp32, on every card
 // of the architecture: 2.7 times on a T4, 5.3 or 2.7 on an A100, but 1.3 on an RTX A6000 and below
 // 1 on an RTX 3090 (data sheets). Elsewhere a search decides.
@@ -106,11 +83,7 @@ std::optional<std::vector<int>> untuned(const Signature& asked, int sm) {
   if (sm != 75 && sm != 80) return std::nullopt;
   Params p = with_tile(64, 64, 32, 32, 2);
   if (sm < 80) p.MMA_K = 8;
-  p.ACCURACY = static_cast<int>(asked.accuracy);
-  p.TYPE_A = static_cast<int>(asked.a);
-  p.TYPE_B = static_cast<int>(asked.b);
-  if (reject(p) != nullptr || asked != signature(p)) return std::nullopt;
-  return values_of(p);
+  return parts::values_for(p, asked);
 }
 
 }  // namespace
@@ -131,18 +104,14 @@ KernelFamily family() {
        stages_param("STAGES", &Params::STAGES, {2, 3, 4}),
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB),
-       {"ACCURACY",
-        &Params::ACCURACY,
-        {parts::kClassF16x3, parts::kClassBf16x6},
-        "4: two f16 parts of an operand, 5: three bf16 parts",
-        Role::accuracy,
-        parts::kClassF16x3},
+       parts::class_param("ACCURACY", &Params::ACCURACY),
        type_a_param("TYPE_A", &Params::TYPE_A),
        type_b_param("TYPE_B", &Params::TYPE_B)},
       rules().list, &reject, &traits);
   family.plan = plan;
   family.takes_gemm_args = false;
-  family.representatives = representatives();
+  family.representatives = values_of({with_tile(128, 128, 64, 32, 3), with_tile(128, 64, 64, 32, 3),
+                                      with_tile(64, 64, 32, 32, 3), with_tile(32, 32, 16, 16, 4)});
   family.untuned = untuned;
   family.compile_seconds = 0.8;
   return family;

@@ -10,15 +10,10 @@ namespace gemm_tune::skinny {
 namespace {
 
 Traits traits(const Params& p) {
-  Traits t;
-  t.threads = threads(p);
-  t.tile_m = p.SKINNY_N != 0 ? tile_l(p) : p.BS;
-  t.tile_n = p.SKINNY_N != 0 ? p.BS : tile_l(p);
-  t.tile_k = slice_k(p);
-  t.thread_m = p.SKINNY_N != 0 ? p.TL : p.BS;
-  t.thread_n = p.SKINNY_N != 0 ? p.BS : p.TL;
+  ThreadTile tile = {p.BS, tile_l(p), slice_k(p), p.BS, p.TL};
+  if (p.SKINNY_N != 0) tile = {tile_l(p), p.BS, slice_k(p), p.TL, p.BS};
+  Traits t = tile_traits(tile, threads(p), smem_bytes(p));
   t.threads_along_k = warps_k(p) * p.LANES_K;
-  t.smem_bytes = smem_bytes(p);
   t.split_k = p.SPLIT_K;
   t.cluster_ctas = p.CLUSTER != 0 ? p.SPLIT_K : 1;
   t.transposed_a = p.TA != 0;

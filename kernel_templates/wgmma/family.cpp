@@ -269,19 +269,6 @@ constexpr Params with_tile(int bm, int bn, int groups, bool is_pingpong, bool sw
           .TB = 0};
 }
 
-std::vector<std::vector<int>> representatives() {
-  std::vector<std::vector<int>> all;
-  for (const Params& p :
-       {with_tile(128, 128, 2, true), with_tile(128, 192, 2, true), with_tile(192, 128, 2, true),
-        with_tile(256, 128, 2, false), with_tile(128, 256, 2, false), with_tile(128, 128, 1, false),
-        with_tile(192, 96, 1, false), with_tile(64, 128, 1, false), with_tile(128, 64, 1, false),
-        with_tile(64, 64, 1, false), with_tile(64, 32, 1, false), with_tile(64, 16, 1, false),
-        with_tile(64, 32, 1, false, true), with_tile(64, 16, 1, false, true)}) {
-    all.push_back(values_of(p));
-  }
-  return all;
-}
-
 std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
   Params p = with_tile(128, 128, 2, true);
   p.AB = static_cast<int>(signature.a);
@@ -374,7 +361,12 @@ KernelFamily family() {
   family.accuracy = kClassOfF32;
   family.plan = plan;
   family.takes_gemm_args = false;
-  family.representatives = representatives();
+  family.representatives = values_of(
+      {with_tile(128, 128, 2, true), with_tile(128, 192, 2, true), with_tile(192, 128, 2, true),
+       with_tile(256, 128, 2, false), with_tile(128, 256, 2, false), with_tile(128, 128, 1, false),
+       with_tile(192, 96, 1, false), with_tile(64, 128, 1, false), with_tile(128, 64, 1, false),
+       with_tile(64, 64, 1, false), with_tile(64, 32, 1, false), with_tile(64, 16, 1, false),
+       with_tile(64, 32, 1, false, true), with_tile(64, 16, 1, false, true)});
   family.untuned = untuned;
   family.compile_seconds = 1;
   return family;

@@ -10,7 +10,6 @@
 
 #include "core/launch/launch_plan.h"
 #include "core/problem/problem.h"
-#include "core/types/signature.h"
 #include "kernel_templates/matrix_maps.h"
 #include "kernel_templates/parts_plan.h"
 #include "kernel_templates/persistent_ctas.h"
@@ -20,18 +19,11 @@
 namespace gemm_tune::wgmma_parts {
 namespace {
 
-constexpr Signature signature(const Params& p) {
-  Signature of_sums = signature_of(kSumType);
-  of_sums.a = static_cast<ElementType>(p.TYPE_A);
-  of_sums.b = static_cast<ElementType>(p.TYPE_B);
-  of_sums.accuracy = static_cast<Accuracy>(p.ACCURACY);
-  return of_sums;
-}
 constexpr int kPartBytes = 2;  // of an element of a part
 
 Traits traits(const Params& p) {
   Traits t;
-  t.signature = signature(p);
+  t.signature = parts::signature(p);
   t.least_sm = t.only_sm = 90;
   t.threads = threads(p);
   t.tile_m = p.BM;
@@ -121,27 +113,6 @@ constexpr Params with_tile(int bm, int bn, int groups) {
   return {.BM = bm, .BN = bn, .GROUPS = groups, .PROMOTE = 64, .TA = 0, .TB = 0};
 }
 
-std::vector<std::vector<int>> representatives() {
-  std::vector<std::vector<int>> all;
-  for (const Params& p :
-       {with_tile(128, 128, 2), with_tile(128, 144, 2), with_tile(128, 96, 2),
-        with_tile(128, 64, 2), with_tile(64, 128, 1), with_tile(64, 64, 1), with_tile(64, 32, 1)}) {
-    all.push_back(values_of(p));
-  }
-  return all;
-}
-
-std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
-  Params p = with_tile(128, 128, 2);
-  p.ACCURACY = static_cast<int>(signature.accuracy);
-  p.TYPE_A = static_cast<int>(signature.a);
-  p.TYPE_B = static_cast<int>(signature.b);
-  if (sm != 90 || reject(p) != nullptr || signature != wgmma_parts::signature(p)) {
-    return std::nullopt;
-  }
-  return values_of(p);
-}
-
 }  // namespace
 
 KernelFamily family() {
@@ -154,19 +125,18 @@ KernelFamily family() {
        {"PROMOTE", &Params::PROMOTE, {32, 64}, "k whose sums are added in fp32 at once"},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB),
-       {"ACCURACY",
-        &Params::ACCURACY,
-        {kClassF16x3, kClassBf16x6},
-        "4: two f16 parts of an operand, 5: three bf16 parts",
-        Role::accuracy,
-        kClassF16x3},
+       parts::class_param("ACCURACY", &Params::ACCURACY),
        type_a_param("TYPE_A", &Params::TYPE_A),
        type_b_param("TYPE_B", &Params::TYPE_B)},
       rules().list, &reject, &traits);
   family.plan = plan;
   family.takes_gemm_args = false;
-  family.representatives = representatives();
-  family.untuned = untuned;
+  family.representatives = values_of(
+      {with_tile(128, 128, 2), with_tile(128, 144, 2), with_tile(128, 96, 2), with_tile(128, 64, 2),
+       with_tile(64, 128, 1), with_tile(64, 64, 1), with_tile(64, 32, 1)});
+  family.untuned = [](const Signature& asked, int sm) {
+    return sm == 90 ? parts::values_for(with_tile(128, 128, 2), asked) : std::nullopt;
+  };
   family.compile_seconds = 1;
   return family;
 }

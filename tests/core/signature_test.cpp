@@ -16,13 +16,22 @@ TEST(SignatureTest, TypesKnowTheirBytes) {
 }
 
 TEST(SignatureTest, TypesKnowTheirPrecision) {
-  EXPECT_EQ(unit_roundoff(ElementType::f16), 0x1p-11);
-  EXPECT_EQ(unit_roundoff(ElementType::bf16), 0x1p-8);
-  EXPECT_EQ(unit_roundoff(ElementType::f32), 0x1p-24);
+  const struct {
+    ElementType type;
+    double unit_roundoff, half_of_least;
+    std::int64_t largest_exact_integer;
+  } kTypes[] = {
+      {ElementType::f16, 0x1p-11, 0x1p-25, 2048},      {ElementType::bf16, 0x1p-8, 0x1p-134, 256},
+      {ElementType::f32, 0x1p-24, 0x1p-150, 16777216}, {ElementType::e4m3, 0x1p-4, 0x1p-10, 16},
+      {ElementType::e5m2, 0x1p-3, 0x1p-17, 8},         {ElementType::s8, 0, 0.5, 127},
+      {ElementType::s32, 0, 0.5, 2147483647},
+  };
+  for (const auto& one : kTypes) {
+    EXPECT_EQ(unit_roundoff(one.type), one.unit_roundoff) << to_string(one.type);
+    EXPECT_EQ(half_of_least(one.type), one.half_of_least) << to_string(one.type);
+    EXPECT_EQ(largest_exact_integer(one.type), one.largest_exact_integer) << to_string(one.type);
+  }
   EXPECT_EQ(unit_roundoff(ElementType::f64), 0x1p-53);
-  EXPECT_EQ(largest_exact_integer(ElementType::f16), 2048);
-  EXPECT_EQ(largest_exact_integer(ElementType::bf16), 256);
-  EXPECT_EQ(largest_exact_integer(ElementType::f32), 16777216);
 }
 
 TEST(SignatureTest, IsFp32UnlessToldOtherwise) {
@@ -88,21 +97,6 @@ TEST(SignatureTest, EveryTypeIsNamedOnceAndKnowsItsBits) {
               info.bits)
         << info.name;
   }
-}
-
-TEST(SignatureTest, RoundingNearZeroIsOffByHalfOfTheLeastNumber) {
-  EXPECT_EQ(half_of_least(ElementType::f16), 0x1p-25);
-  EXPECT_EQ(half_of_least(ElementType::bf16), 0x1p-134);
-  EXPECT_EQ(half_of_least(ElementType::e4m3), 0x1p-10);
-  EXPECT_EQ(half_of_least(ElementType::e5m2), 0x1p-17);
-  EXPECT_EQ(half_of_least(ElementType::s8), 0.5);
-}
-
-TEST(SignatureTest, EightBitTypesHoldFewWholeNumbers) {
-  EXPECT_EQ(largest_exact_integer(ElementType::e4m3), 16);
-  EXPECT_EQ(largest_exact_integer(ElementType::e5m2), 8);
-  EXPECT_EQ(largest_exact_integer(ElementType::s8), 127);
-  EXPECT_EQ(largest_exact_integer(ElementType::s32), 2147483647);
 }
 
 TEST(SignatureTest, AlignmentIsAPowerOfTwoUpToTheWidestAccess) {

@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bench/program.h"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/device.h"
@@ -188,13 +189,5 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (argc == 3) options.runs = std::max(1, std::atoi(argv[2]));
-  try {
-    return gemm_tune::run(argv[1], options);
-  } catch (const gemm_tune::UsageError& error) {
-    std::fprintf(stderr, "accuracy: %s\n", error.what());
-    return 2;
-  } catch (const gemm_tune::Error& error) {
-    std::fprintf(stderr, "accuracy: %s\n", error.what());
-    return 3;
-  }
+  return gemm_tune::exit_code_of("accuracy", [&] { return gemm_tune::run(argv[1], options); });
 }

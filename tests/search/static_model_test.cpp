@@ -410,20 +410,13 @@ TEST(StaticModelTest, ALaunchAfterAddsUpManySharesSooner) {
 
 // A CTA of mma: four warps of 64x64, slices of 32 in three stages.
 Traits on_tensor_cores(const Signature& signature) {
-  Traits t;
+  Traits t = in_shared_memory(128, 128, 32, 200, {0.5, 2, 8, 32, 0});
   t.signature = signature;
-  t.threads = 128;
-  t.tile_m = t.tile_n = 128;
-  t.tile_k = t.unrolled_k = 32;
+  t.unrolled_k = 32;
   t.thread_m = 8;
   t.thread_n = 16;
   t.stages = 3;
   t.smem_bytes = 3 * 2 * 128 * 32 * 2;
-  t.registers_estimate = 200;
-  t.feed_instructions_per_k = 0.5;
-  t.feed_wavefronts_per_k = 2;
-  t.fill_instructions_per_tile_k = 8;
-  t.fill_wavefronts_per_tile_k = 32;
   t.barriers_per_tile_k = 1;
   return t;
 }

@@ -403,14 +403,19 @@ TEST_F(AgentsTest, WhereTheLastGpuIsLostTheSearchesEndThoughAnAgentThatCompilesI
   measuring.end();
 }
 
+// The broker's first, of a group of one lane.
+std::shared_ptr<TaskPools> only_lane(Broker& broker) {
+  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
+  return broker.lanes(group_of(facts.at(0)), 1).at(0);
+}
+
 // A lane abandons a measurement that a GPU is free for before it has said what is to be measured.
 TEST_F(AgentsTest, ATaskThatIsAbandonedBeforeItsRequestIsKnownKeepsNoGpu) {
   const TuneRequest sound = request("log", false);
   FakeNodes nodes(sound);
   nodes.add(fake::facts_of("node"));
   Broker broker(nodes.lines(), {});
-  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
-  const std::shared_ptr<TaskPools> lane = broker.lanes(group_of(facts.at(0)), 1).at(0);
+  const std::shared_ptr<TaskPools> lane = only_lane(broker);
   std::atomic<bool> is_assigned = false, is_over = false;
   std::jthread search([&] {
     const Task proposals = {"propose", ProposalsRequest{fake::kProblem}, 1min, false,
@@ -441,8 +446,7 @@ TEST_F(AgentsTest, OneTaskOfALaneIsAbandonedAndTheOthersGoOn) {
   FakeNodes nodes(sound);
   nodes.add(fake::facts_of("node"));
   Broker broker(nodes.lines(), {});
-  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>&) {});
-  const std::shared_ptr<TaskPools> lane = broker.lanes(group_of(facts.at(0)), 1).at(0);
+  const std::shared_ptr<TaskPools> lane = only_lane(broker);
   std::atomic<bool> is_over = false;
   std::jthread search([&] {
     const auto configs = fake::some_configs(8, false);
@@ -484,8 +488,7 @@ TEST_F(AgentsTest, ACompilationThatNobodyWaitsForFreesItsWorker) {
   facts.jobs = 1;
   nodes.add(facts);
   Broker broker(nodes.lines(), {});
-  broker.gather([](const std::vector<int>&) {});
-  const std::shared_ptr<TaskPools> lane = broker.lanes(group_of(facts), 1).at(0);
+  const std::shared_ptr<TaskPools> lane = only_lane(broker);
   std::atomic<bool> is_over = false;
   std::jthread search([&] {
     const auto compile = [&](const std::string& config, const std::function<void()>& then) {

@@ -9,11 +9,11 @@
 // Exit codes: 0; 1 if a config is wrong or does not repeat; 2 usage; 3 no GPU.
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/program.h"
 #include "core/error.h"
 #include "gpu/device.h"
 #include "gpu/error.h"
@@ -84,13 +84,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: verify_configs FILE [REPEATS]\n");
     return 2;
   }
-  try {
+  return gemm_tune::exit_code_of("verify_configs", [&] {
     return gemm_tune::run(argv[1], argc == 3 ? std::atoi(argv[2]) : 1);
-  } catch (const gemm_tune::UsageError& error) {
-    std::fprintf(stderr, "verify_configs: %s\n", error.what());
-    return 2;
-  } catch (const gemm_tune::Error& error) {
-    std::fprintf(stderr, "verify_configs: %s\n", error.what());
-    return 3;
-  }
+  });
 }
