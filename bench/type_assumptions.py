@@ -16,7 +16,7 @@ import pathlib
 import re
 
 FOLDERS = ["core", "gpu", "kernel_templates", "search", "db", "choose", "runtime", "dispatch", "tuner", "cli", "python"]
-TABLES = {"core/types/element_type.h", "core/types/accuracy.h", "core/types/accuracy.cpp", "core/types/signature.h", "core/types/signature.cpp",
+TABLES = {"core/types/element_type.h", "core/types/accuracy.h", "core/types/accuracy.cpp", "core/types/accuracy_class.h", "core/types/signature.h", "core/types/signature.cpp",
           "core/types/float16.h", "core/types/float8.h", "dispatch/include/gemm_tune/gemm_tune.h"}
 # Prototypes of NVIDIA's functions; the surrogate's arithmetic; the interpreter of PTX; the memory of partial sums.
 OTHERS = {"core/problem/cublas_functions.h", "dispatch/preload/driver.h", "search/strategy/surrogate.cpp",

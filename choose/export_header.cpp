@@ -47,16 +47,17 @@ std::string microseconds(double time_us) {
 std::string config_text(const KnownConfig& config) { return to_string(config.config()); }
 
 // The default config for every layout of f32 and of the types that the winners have, the widest
-// accesses first.
+// accesses first. Of one type's classes that of the type, which serves the others too, comes last.
 std::vector<KnownConfig> builtin_variants(const std::string& arch,
                                           const std::vector<Winner>& winners) {
   std::set<Signature> signatures = {Signature()};
   for (const Winner& winner : winners) signatures.insert(winner.record.problem.signature);
   std::vector<KnownConfig> configs;
-  for (const Signature& signature : signatures) {
+  for (auto at = signatures.rbegin(); at != signatures.rend(); ++at) {
+    const Signature& signature = *at;
     for (const Layout layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
       const auto config = builtin_config(signature, layout, arch);
-      if (!config) continue;
+      if (!config || !config->is_exportable()) continue;
       for (KnownConfig& variant : served_variants(*config)) configs.push_back(std::move(variant));
     }
   }
@@ -81,6 +82,9 @@ class Values {
   Values& add(std::int64_t value) { return add(std::to_string(value)); }
   Values& add(Layout layout) { return add("Layout::" + std::string(to_string(layout))); }
   Values& add(ElementType type) { return add("ElementType::" + std::string(to_string(type))); }
+  Values& add(Accuracy accuracy) { return add("Accuracy::" + std::string(to_string(accuracy))); }
+  // The last members of a recipe or a problem, which others do not name: after the alignments.
+  Values& add_class(Accuracy accuracy) { return add("BatchKind::strided").add(accuracy); }
 
   // The next value begins a line.
   Values& line() {
@@ -108,10 +112,13 @@ std::string recipe_row(const LaunchRecipe& recipe) {
   values.add("alignment", recipe.alignment).add("multiple_m", recipe.multiple_m);
   values.add("multiple_n", recipe.multiple_n).add("multiple_k", recipe.multiple_k).line();
   values.add(recipe.type_a).add(recipe.type_b).add(recipe.type_cd);
-  if (recipe.alignment_a > 0) {  // the last members, where a recipe has others without them
+  // The last members, where a recipe has others without them.
+  const bool has_class = recipe.accuracy != accuracy_of(recipe.type_a, recipe.type_b);
+  if (recipe.alignment_a > 0 || has_class) {
     values.add("repack", literal(false));
     values.add(recipe.alignment_a).add(recipe.alignment_b).add(recipe.alignment_cd);
   }
+  if (has_class) values.add_class(recipe.accuracy);
   return values.braced();
 }
 
@@ -185,10 +192,13 @@ std::string problem_row(const Problem& problem) {
   values.add(problem.M).add(problem.N).add(problem.K).add("alignment", alignment_class(problem));
   values.add(problem.layout).add("batch", problem.batch);
   values.add(problem.signature.a).add(problem.signature.b).add(problem.signature.d);
-  if (differing_alignments(problem) != 0) {
+  const auto [type_a, type_b, type_c, type_d, accuracy] = problem.signature;
+  const bool has_class = accuracy != accuracy_of(type_a, type_b);
+  if (differing_alignments(problem) != 0 || has_class) {
     const auto [a, b, cd] = alignments(problem);
     values.add(a).add(b).add(cd);
   }
+  if (has_class) values.add_class(accuracy);
   return values.braced();
 }
 

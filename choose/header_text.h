@@ -13,16 +13,17 @@ inline constexpr std::string_view kHeaderBegin =
     R"header(// The best known GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
-// C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of each
-// operand equally far apart; row-major, sums in fp32. C and D have one element type, and A and B
-// have one, or one of f32 and one of 16 bits; f32 unless a Problem says otherwise. Of other types
-// than f32 the header has kernels only where one was tuned. Units: sizes, tiles and alignments in
-// elements; _bytes in bytes; _us in microseconds of a launch. Alignment is the largest of 1, 2, 4
-// and, where A and B are of 16 bits, 8 elements that divides every leading dimension, every base
-// address and, in a batch, every stride of A, B and C: alignment_class() below. (Matrices aligned to
-// 16 bytes count as divided by all of these.) Where these are aligned differently, a Problem that
-// knows it, as aligned_by() makes it, also finds the kernels with wider accesses to some of them
-// (VECS in a config).
+// C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of
+// each operand equally far apart; row-major, sums in fp32. C and D have one element type, and A and
+// B have one, or one of f32 and one of 16 bits; f32 unless a Problem says otherwise. Of other types
+// than f32 the header has kernels only where one was tuned. The accuracy class is that of the types
+// unless a Problem's `accuracy` is another, whose kernels serve nobody else. Units: sizes, tiles
+// and alignments in elements; _bytes in bytes; _us in microseconds of a launch. Alignment is the
+// largest of 1, 2, 4 and, where A and B are of 16 bits, 8 elements that divides every leading
+// dimension, every base address and, in a batch, every stride of A, B and C: alignment_class()
+// below. (Matrices aligned to 16 bytes count as divided by all of these.) Where these are aligned
+// differently, a Problem that knows it, as aligned_by() makes it, also finds the kernels with wider
+// accesses to some of them (VECS in a config).
 //
 //   using namespace gemm_tune_@ARCH@;
 //   constexpr Problem problem = aligned_by({1024, 1000, 77}, /*lda=*/80, /*ldb=*/1000, /*ldc=*/1000);
@@ -160,9 +161,10 @@ constexpr bool is_problem(const Problem& p) {
 
 constexpr bool is_same(const Problem& a, const Problem& b) { return sameness(a, b) != Sameness::none; }
 
-// The kernel for a problem. Nearest is the least shape_distance() among the winners with a legal
-// kernel; of equally near ones the first in the table, before it the exact one, and among several
-// exact ones that whose operands are aligned as the problem's.
+// The kernel for a problem. Nearest is the least shape_distance() among the winners of the
+// problem's accuracy class with a legal kernel; of equally near ones the first in the table, before
+// it the exact one, and among several exact ones that whose operands are aligned as the problem's.
+// Where the class has no kernel, the answer is that of the types' own class.
 constexpr Lookup lookup(const Problem& problem) {
   Lookup found{Match::none, nullptr, nullptr, false};
   if (!is_problem(problem)) return found;
@@ -173,7 +175,7 @@ constexpr Lookup lookup(const Problem& problem) {
     const Sameness this_same = sameness(winner.problem, problem);
     const bool better = found.match == Match::none || distance < least ||
                         (distance <= least && this_same > same);
-    if (!better) continue;
+    if (!better || winner.problem.accuracy != problem.accuracy) continue;
     const int variant = first_legal(winner.variants, winner.variant_count, problem);
     if (variant < 0) continue;
     least = distance;
@@ -183,6 +185,13 @@ constexpr Lookup lookup(const Problem& problem) {
   }
   if (found.match != Match::none) return found;
   const int variant = first_legal(kBuiltin, kBuiltinCount, problem);
+  const bool has_class = variant >= 0 && kKernels[kBuiltin[variant]].accuracy == problem.accuracy;
+  const Accuracy of_types = accuracy_of(problem.type_a, problem.type_b);
+  if (!has_class && problem.accuracy != of_types) {
+    Problem plain = problem;
+    plain.accuracy = of_types;
+    return lookup(plain);
+  }
   if (variant >= 0) found = Lookup{Match::builtin, &kKernels[kBuiltin[variant]], nullptr, false};
   return found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of core/types/element_type.h and core/launch/launch_arithmetic.h between the braces of
-// their namespace, for exported headers.
+// The texts of core/launch/launch_arithmetic.h and of the headers that it includes, between the
+// braces of their namespace, for exported headers.
 //
 // The build writes the file that defines it (CMakeLists.txt). Constant; any thread.
 #pragma once

@@ -84,8 +84,6 @@ void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
                       .emplace(row.config, Candidate{std::move(config), std::move(modelled), {}, 1})
                       .first;
     }
-    const Accuracy own = candidate->second.config.traits.signature.accuracy;
-    if (!satisfies(own, row.problem.signature)) return;
     const auto modelled = candidate->second.modelled.us(row.problem, device);
     if (!modelled) return;
     const double log_ratio = std::log(row.median_us / *modelled);

@@ -118,7 +118,6 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
         record.problem.epilogue.is_none() && record.problem.batch_kind == BatchKind::strided;
     if (launches == Launches::one && !is_plain) continue;
     const KnownConfig& config = configs.of(record.config).value();
-    if (!satisfies(config.traits.signature.accuracy, record.problem.signature)) continue;
     std::optional<Baseline> cublas = cublas_beside(database, record);
     winners.push_back({config, std::move(record), std::move(cublas)});
   }
@@ -143,7 +142,6 @@ std::vector<Winner> load_ordered_winners(const Database& database, const std::st
     const auto has_it = [&](const std::string& text) { return order_of(text) == order; };
     for (Record& record : database.winners(arch, revisions, rule, has_it)) {
       const KnownConfig& config = configs.of(record.config).value();
-      if (!satisfies(config.traits.signature.accuracy, record.problem.signature)) continue;
       winners.push_back({config, std::move(record)});
     }
   }

@@ -105,6 +105,7 @@ LaunchRecipe launch_recipe(const Traits& traits) {
   recipe.type_a = traits.signature.a;
   recipe.type_b = traits.signature.b;
   recipe.type_cd = traits.signature.d;
+  recipe.accuracy = traits.signature.accuracy;
   recipe.alignment = traits.vec;
   if (traits.vecs != 0) {
     const auto [a, b, cd] = vector_widths(traits.vecs);

@@ -2,12 +2,13 @@
 // The arithmetic of a launch: the problems that a kernel may serve, its grid, its scratch memory.
 //
 // The tuner, the library, the tests and the exported header share this text: the header contains
-// the lines between the braces below unchanged, behind those of the two headers included here.
+// the lines between the braces below unchanged, behind those of the headers included here.
 // Those lines are therefore C++17, include nothing else and use no name from elsewhere. Host code
 // includes core/launch/launch_recipe.h. Constexpr and pure; any thread.
 #pragma once
 
 #include "core/problem/launch_problem.h"
+#include "core/types/accuracy_class.h"
 #include "core/types/element_type.h"
 
 namespace gemm_tune {
@@ -32,6 +33,9 @@ struct LaunchRecipe {
   // Of A, of B, and of C and D, where they differ: `alignment` is then the largest of them. Else 0.
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
   BatchKind batch_kind = BatchKind::strided;  // the only one that the kernel serves
+  // The class of the kernel's products. That of the types has the least errors and serves each
+  // class, any other itself alone.
+  Accuracy accuracy = accuracy_of(type_a, type_b);
 };
 
 // The grid of a launch: x counts tiles or pieces of tiles, y the shares of a tile along K, z the
@@ -213,6 +217,7 @@ constexpr bool is_aligned(const LaunchRecipe& recipe, const LaunchProblem& probl
 enum class Refusal {
   none,
   types,
+  accuracy,
   layout,
   batch_kind,
   tail_of_batch,
@@ -231,6 +236,9 @@ constexpr Refusal refusal(const LaunchRecipe& recipe, const LaunchProblem& probl
   const bool has_types = problem.type_a == recipe.type_a && problem.type_b == recipe.type_b &&
                          problem.type_cd == recipe.type_cd;
   if (!has_types) return Refusal::types;
+  const bool is_accurate = recipe.accuracy == problem.accuracy ||
+                           recipe.accuracy == accuracy_of(recipe.type_a, recipe.type_b);
+  if (!is_accurate) return Refusal::accuracy;
   if (problem.layout != recipe.layout) return Refusal::layout;
   if (problem.batch_kind != recipe.batch_kind) return Refusal::batch_kind;
   if (recipe.tail_ctas_per_sm > 0 && problem.batch > 1) return Refusal::tail_of_batch;

@@ -31,10 +31,13 @@ std::optional<std::string> why_illegal(const LaunchRecipe& recipe, const Problem
       return std::nullopt;
     case Refusal::types: {
       const Signature types{recipe.type_a, recipe.type_b, recipe.type_cd, recipe.type_cd,
-                            accuracy_of(recipe.type_a, recipe.type_b)};
+                            recipe.accuracy};
       return "the kernel is for " + to_string(types) + "; the problem has " +
              to_string(problem.signature);
     }
+    case Refusal::accuracy:
+      return "the kernel is of the accuracy class " + std::string(to_string(recipe.accuracy)) +
+             "; the problem asks for " + std::string(to_string(problem.signature.accuracy));
     case Refusal::layout:
       return "the kernel is for layout " + std::string(to_string(recipe.layout)) +
              "; the problem has " + std::string(to_string(problem.layout));

@@ -21,10 +21,13 @@ constexpr bool operator==(const Grid& a, const Grid& b) {
 
 constexpr LaunchProblem launch_problem(const Problem& problem) {
   const Alignments aligned = alignments(problem);
-  return {problem.M,           problem.N,     problem.K,           alignment_class(problem),
-          problem.layout,      problem.batch, problem.signature.a, problem.signature.b,
-          problem.signature.d, aligned.a,     aligned.b,           aligned.cd,
-          problem.batch_kind};
+  return {problem.M,           problem.N,
+          problem.K,           alignment_class(problem),
+          problem.layout,      problem.batch,
+          problem.signature.a, problem.signature.b,
+          problem.signature.d, aligned.a,
+          aligned.b,           aligned.cd,
+          problem.batch_kind,  problem.signature.accuracy};
 }
 
 constexpr Sameness sameness(const Problem& tuned, const Problem& asked) {

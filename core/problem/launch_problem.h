@@ -4,6 +4,7 @@
 // from elsewhere.
 #pragma once
 
+#include "core/types/accuracy_class.h"
 #include "core/types/element_type.h"
 
 namespace gemm_tune {
@@ -35,6 +36,7 @@ struct LaunchProblem {
   // known: aligned_by().
   int alignment_a = 0, alignment_b = 0, alignment_cd = 0;
   BatchKind batch_kind = BatchKind::strided;
+  Accuracy accuracy = accuracy_of(type_a, type_b);  // the class that is asked for
 };
 
 // The alignment class of leading dimensions, for base addresses that are multiples of 16 bytes.
@@ -96,7 +98,7 @@ constexpr Sameness sameness(const LaunchProblem& tuned, const LaunchProblem& ask
                        tuned.alignment == asked.alignment && tuned.layout == asked.layout &&
                        tuned.batch == asked.batch && tuned.batch_kind == asked.batch_kind &&
                        tuned.type_a == asked.type_a && tuned.type_b == asked.type_b &&
-                       tuned.type_cd == asked.type_cd;
+                       tuned.type_cd == asked.type_cd && tuned.accuracy == asked.accuracy;
   if (!is_same) return Sameness::none;
   const auto is_equal = [&](int a, int b) {
     return (a > 0 ? a : tuned.alignment) == (b > 0 ? b : asked.alignment);

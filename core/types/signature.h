@@ -5,7 +5,6 @@
 // Values; any thread.
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -55,40 +54,11 @@ struct Signature {
   friend auto operator<=>(const Signature&, const Signature&) = default;
 };
 
-constexpr OperandKind kind_of_operand(ElementType type) {
-  if (!is_floating(type)) return OperandKind::whole;
-  return info_of(type).bits < 32 ? OperandKind::narrow_floating : OperandKind::f32;
-}
-
-// Of two types: that of the wider range, f32 beside any other.
-constexpr OperandKind kind_of_operands(ElementType a, ElementType b) {
-  return std::min(kind_of_operand(a), kind_of_operand(b));
-}
-
-// The class of products of these types where none is asked for.
-constexpr Accuracy accuracy_of(ElementType a, ElementType b) {
-  switch (kind_of_operands(a, b)) {
-    case OperandKind::narrow_floating:
-      return Accuracy::sums_fp32;
-    case OperandKind::whole:
-      return Accuracy::sums_s32;
-    case OperandKind::f32:
-      break;
-  }
-  return Accuracy::fp32;
-}
-
 constexpr Accuracy accuracy_of(ElementType ab) { return accuracy_of(ab, ab); }
 
 // Whether the class is one for operands of these types.
 constexpr bool has_class(ElementType a, ElementType b, Accuracy accuracy) {
   return info_of(accuracy).operands == kind_of_operands(a, b);
-}
-
-// Whether products of the class `own` are right where the signature is asked for: those of its
-// class, and those of the class of its types, whose errors are the least that they have.
-constexpr bool satisfies(Accuracy own, const Signature& asked) {
-  return own == asked.accuracy || own == accuracy_of(asked.a, asked.b);
 }
 
 // The signature with one type for A and B and one for C and D; with one type for all matrices.

@@ -177,8 +177,6 @@ std::vector<KnownConfig> served_variants(const KnownConfig& winner) {
 }
 
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem) {
-  const bool is_of_class = config.traits.signature.accuracy == problem.signature.accuracy;
-  if (!is_of_class && !config.family->is_library()) return std::nullopt;
   bool is_twin = false;
   for (std::optional<KnownConfig> one = config; one; one = next_variant(*one)) {
     if (!why_illegal(one->recipe, problem)) return LegalConfig{*std::move(one), is_twin};

@@ -239,6 +239,55 @@ TEST_F(ExportHeaderTest, LookupNeverCrossesTypesAndAnswersAsChooseDoes) {
   EXPECT_EQ(compile(compilers().at(0)), "");
 }
 
+TEST_F(ExportHeaderTest, AKernelOfAnotherClassThanItsTypesServesThatClassAlone) {
+  Database database = writable(file_);
+  const auto mma = [](const char* types, const char* accuracy) {
+    return "mma/" + std::string(types) +
+           ",RASTER=8,SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=" + accuracy;
+  };
+  const char* const tf32 = "AB=0,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4";
+  const char* const f16 = "AB=1,CD=1,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8";
+  store_measured(database, kA6000, "512x512x512", kWholeTiles, 20);
+  store_measured(database, kA6000, "256x512x512:type=f32+tf32", mma(tf32, "2"), 5);
+  store_measured(database, kA6000, "512x512x512:type=f16", mma(f16, "7"), 6);
+  store_measured(database, kA6000, "256x512x512:type=f16+sums_fp16", mma(f16, "8"), 4);
+  write_header(database, "sm_86");
+  write("main.cpp", R"cpp(
+#include "gemm_tune_sm_86.h"
+    using namespace gemm_tune_sm_86;
+    constexpr Problem of_class(Problem problem, Accuracy accuracy) {
+      problem.accuracy = accuracy;
+      return problem;
+    }
+    constexpr ElementType kF16 = ElementType::f16;
+    constexpr Problem kF32Problem{256, 512, 512, 4}, kTransposed{256, 512, 512, 4, Layout::nt};
+    constexpr Problem kTf32 = of_class(kF32Problem, Accuracy::tf32);
+    constexpr Problem kF16Problem{256, 512, 512, 8, Layout::nn, 1, kF16, kF16, kF16};
+    constexpr Problem kSums16 = of_class(kF16Problem, Accuracy::sums_fp16);
+    constexpr Lookup kFound = lookup(kTf32);
+    static_assert(kFound.match == Match::exact && kFound.kernel->accuracy == Accuracy::tf32, "");
+    static_assert(refusal(*kFound.kernel, kF32Problem) == Refusal::accuracy, "");
+    static_assert(lookup(kF32Problem).match == Match::nearest, "");
+    static_assert(lookup(kF32Problem).winner->time_us == 20, "");
+    static_assert(lookup(kF32Problem).kernel->accuracy == Accuracy::fp32, "");
+    static_assert(lookup(kTransposed).kernel->accuracy == Accuracy::fp32, "");
+    static_assert(lookup(of_class(kTransposed, Accuracy::tf32)).match == Match::builtin, "");
+    static_assert(lookup(of_class(kTransposed, Accuracy::tf32)).kernel->accuracy == Accuracy::tf32, "");
+    static_assert(lookup(of_class(kF32Problem, Accuracy::fp32_f16x3)).winner->time_us == 20, "");
+    static_assert(lookup(kSums16).winner->time_us == 4, "");
+    static_assert(lookup(kF16Problem).winner->time_us == 6, "");
+    int main() {})cpp");
+  for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
+}
+
+TEST_F(ExportHeaderTest, ADefaultThatNoHeaderTellsOfIsLeftOut) {
+  Database database = writable(file_);
+  const DeviceKey a100 = {"sm_80", "NVIDIA A100", 108};
+  store_measured(database, a100, "512x512x512:type=f32+fp32_f16x3", kWholeTiles, 20);
+  EXPECT_THAT(export_header(database, "sm_80", kRevisions),
+              testing::Not(testing::HasSubstr("mma_parts")));
+}
+
 // There g++ does not know in a constant expression that the address of an object is not null.
 TEST_F(ExportHeaderTest, LookupIsAConstantExpressionUnderUndefinedBehaviorSanitizerToo) {
   const Database database = sample_database(file_);

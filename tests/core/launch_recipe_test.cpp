@@ -142,6 +142,28 @@ TEST(LaunchRecipeTest, AlignmentsOfOperandsAreComparedOneByOne) {
   EXPECT_EQ(refusal(recipe, LaunchProblem{64, 62, 64, 4}), Refusal::none);
 }
 
+TEST(LaunchRecipeTest, AKernelServesItsOwnAccuracyClassAndThatOfTheTypesServesAll) {
+  LaunchRecipe recipe = predicated();
+  const auto why = [&](const char* types) {
+    return why_illegal(recipe, parse_problem("64x64x64:type=" + std::string(types)));
+  };
+  for (const char* any : {"f32", "f32+tf32", "f32+fp32_f16x3"}) {
+    EXPECT_EQ(why(any), std::nullopt) << any;
+  }
+  recipe.accuracy = Accuracy::tf32;
+  EXPECT_EQ(why("f32+tf32"), std::nullopt);
+  EXPECT_EQ(why("f32"), "the kernel is of the accuracy class tf32; the problem asks for fp32");
+  EXPECT_THAT(why("f32+fp32_f16x3"), Optional(HasSubstr("asks for fp32_f16x3")));
+  EXPECT_EQ(why("bf16"), "the kernel is for f32+tf32; the problem has bf16");
+  // A problem that does not tell its class has that of its types.
+  constexpr ElementType kF16 = ElementType::f16;
+  constexpr LaunchProblem kPlain = {64, 64, 64, 8, Layout::nn, 1, kF16, kF16, kF16};
+  static_assert(kPlain.accuracy == Accuracy::sums_fp32);
+  recipe.type_a = recipe.type_b = recipe.type_cd = kF16;
+  recipe.accuracy = Accuracy::sums_fp16;
+  EXPECT_EQ(refusal(recipe, kPlain), Refusal::accuracy);
+}
+
 TEST(LaunchRecipeTest, RefusesABatchBeyondTheLaunchLimit) {
   Problem problem = packed_problem(128, 64, 8);
   problem.batch = 70000;

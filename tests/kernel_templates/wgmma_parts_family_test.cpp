@@ -33,8 +33,9 @@ TEST(Parts, ServesItsAccuracyClassesAndNoOther) {
   EXPECT_FALSE(legal_for(with_parts(kUsual), parse_problem("33x41x7")));
   EXPECT_FALSE(legal_for(with_parts(kUsual), parse_problem("33x41x7:type=f32+bf16x6")));
   EXPECT_TRUE(legal_for(with_parts(kOfBf16), parse_problem("33x41x7:type=f32+bf16x6")));
-  EXPECT_FALSE(legal_for(known("naive/BM=16,BN=16,COALESCED=1,PRED=1"),
-                         parse_problem("33x41x7:type=f32+fp32_f16x3")));
+  // fp32 satisfies every class of its operands.
+  EXPECT_TRUE(legal_for(known("naive/BM=16,BN=16,COALESCED=1,PRED=1"),
+                        parse_problem("33x41x7:type=f32+fp32_f16x3")));
 }
 
 constexpr const char* kOfTwoTypes =

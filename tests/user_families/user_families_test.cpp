@@ -119,6 +119,11 @@ TEST(UserFamilies, EachWrongPluginHasItsSentenceAndTheRightOneIsLoadedBesideTheO
   const KnownConfig config = check_config(parse_config("right/BM=8,PRED=1"));
   EXPECT_EQ(config.family, &families().back());
   EXPECT_EQ(config.traits.threads, 64);
+  setenv("GT_WRONG", "of tf32", 1);
+  EXPECT_THAT(why_illegal(check_config(config.config()).recipe, packed_problem(8, 8, 8)),
+              Optional(HasSubstr("the kernel is of the accuracy class tf32")));
+  unsetenv("GT_WRONG");
+  EXPECT_EQ(why_illegal(config.recipe, packed_problem(8, 8, 8)), std::nullopt);
   EXPECT_THAT(refusal(copy), HasSubstr("comes too late: load families before anything else"));
   load_family(GT_WRONG_PLUGIN);
 

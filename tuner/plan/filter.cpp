@@ -120,6 +120,8 @@ std::optional<std::string_view> reason_of(Refusal refused) {
       return std::nullopt;
     case Refusal::types:
       return "the kernel is for other element types";
+    case Refusal::accuracy:
+      return "the kernel is of another accuracy class";
     case Refusal::layout:
       return "the kernel is for another layout";
     case Refusal::batch_kind:
@@ -232,10 +234,9 @@ std::optional<std::string_view> reject_before_compile(const KnownConfig& config,
                                                       const Problem& problem,
                                                       const DeviceSpec& device) {
   const Refusal refused = refusal(config.recipe, launch_problem(problem));
-  if (refused == Refusal::types || refused == Refusal::layout) return reason_of(refused);
-  if (!satisfies(config.traits.signature.accuracy, problem.signature)) {
-    return "the kernel is of another accuracy class";
-  }
+  const bool is_of_another_kind =
+      refused == Refusal::types || refused == Refusal::accuracy || refused == Refusal::layout;
+  if (is_of_another_kind) return reason_of(refused);
   if (const auto reason = reject_on_device(config, device)) return reason;
   return reason_of(refused);
 }
@@ -361,6 +362,7 @@ std::vector<int> seen_by_problems(const KnownConfig& config) {
           static_cast<int>(recipe.type_a),
           static_cast<int>(recipe.type_b),
           static_cast<int>(recipe.type_cd),
+          static_cast<int>(recipe.accuracy),
           recipe.repack ? 1 : 0,
           recipe.alignment_a,
           recipe.alignment_b,

@@ -64,7 +64,7 @@ TEST(FilterTest, RejectsAKernelForOtherTypes) {
               Optional(HasSubstr("element types")));
   KnownConfig typed = tile_128();
   typed.recipe.type_a = typed.recipe.type_b = typed.recipe.type_cd = ElementType::bf16;
-  typed.traits.signature = bf16;
+  typed.recipe.accuracy = bf16.accuracy;
   EXPECT_EQ(reject_before_compile(typed, problem, a6000()), std::nullopt);
   typed.recipe.type_b = ElementType::f32;
   EXPECT_THAT(reject_before_compile(typed, problem, a6000()), Optional(HasSubstr("element types")));

@@ -41,6 +41,7 @@ Traits traits(const Params& p) {
   t.tile_n = 8;
   t.vec = is_wrong("vec of 3") ? 3 : 1;
   t.predicated = is_wrong("edges untold") ? p.PRED == 0 : p.PRED != 0;
+  if (is_wrong("of tf32")) t.signature.accuracy = Accuracy::tf32;
   if (is_wrong("cost is no number")) {
     t.feed_wavefronts_per_k = std::numeric_limits<double>::quiet_NaN();
   }
