@@ -60,6 +60,14 @@ class CheckedConfigs {
     return known->second;
   }
 
+  // Whether one of its specialisations may be launched for the problem. A row says so of its own
+  // problem; one of an earlier version, or of a file that another program wrote, may be wrong.
+  bool may_serve(const std::string& text, const Problem& problem) {
+    const std::optional<KnownConfig>& config = of(text);
+    if (!config) return false;
+    return config->family->is_library() || legal_for(*config, problem);
+  }
+
  private:
   std::unordered_map<std::string, std::optional<KnownConfig>> known_;
 };
@@ -91,8 +99,10 @@ std::vector<Winner> library_winners(const Database& database, const std::string&
   if (all.empty()) return winners;
   all.insert(revisions.begin(), revisions.end());
   CheckedConfigs configs;
-  const auto is_known = [&](const std::string& text) { return configs.of(text).has_value(); };
-  for (Record& record : database.winners(arch, all, rule, is_known)) {
+  const auto may_serve = [&](const std::string& text, const Problem& problem) {
+    return configs.may_serve(text, problem);
+  };
+  for (Record& record : database.winners(arch, all, rule, may_serve)) {
     if (!names_library(record.config)) continue;
     std::optional<Baseline> cublas = cublas_beside(database, record);
     const KnownConfig& config = configs.of(record.config).value();
@@ -107,13 +117,12 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
                                  const KernelRevisions& revisions, Launches launches,
                                  const WinnerRule& rule) {
   CheckedConfigs configs;
-  const auto is_known = [&](const std::string& text) {
-    const std::optional<KnownConfig>& config = configs.of(text);
-    if (!config) return false;
-    return launches == Launches::any || config->is_exportable();
+  const auto may_serve = [&](const std::string& text, const Problem& problem) {
+    return configs.may_serve(text, problem) &&
+           (launches == Launches::any || configs.of(text)->is_exportable());
   };
   std::vector<Winner> winners;
-  for (Record& record : database.winners(arch, revisions, rule, is_known)) {
+  for (Record& record : database.winners(arch, revisions, rule, may_serve)) {
     const bool is_plain =
         record.problem.epilogue.is_none() && record.problem.batch_kind == BatchKind::strided;
     if (launches == Launches::one && !is_plain) continue;
@@ -133,13 +142,15 @@ std::vector<Winner> load_ordered_winners(const Database& database, const std::st
     return config ? order_of_sums(*config) : std::nullopt;
   };
   std::set<std::string> orders;
-  database.winners(arch, revisions, rule, [&](const std::string& text) {
+  database.winners(arch, revisions, rule, [&](const std::string& text, const Problem&) {
     if (const auto order = order_of(text)) orders.insert(*order);
     return false;
   });
   std::vector<Winner> winners;
   for (const std::string& order : orders) {
-    const auto has_it = [&](const std::string& text) { return order_of(text) == order; };
+    const auto has_it = [&](const std::string& text, const Problem& problem) {
+      return order_of(text) == order && configs.may_serve(text, problem);
+    };
     for (Record& record : database.winners(arch, revisions, rule, has_it)) {
       const KnownConfig& config = configs.of(record.config).value();
       winners.push_back({config, std::move(record)});

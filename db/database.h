@@ -97,11 +97,11 @@ class Database {
   // The best row of each (device, problem) of an architecture, by the view `winners`, among the
   // rows of these revisions. rule: by another than the default one, the ranks are those of its
   // objective, and only verified rows count whose error is within the limit, that of cuBLAS being
-  // of the row's own run. usable: whether a config may win; without it all configs may.
-  using ConfigFilter = std::function<bool(const std::string& config)>;
+  // of the row's own run. usable: whether a config may win at a problem, so that the next row by
+  // the same rule takes the place of one that may not; without it all rows may.
+  using RowFilter = std::function<bool(const std::string& config, const Problem& problem)>;
   std::vector<Record> winners(const std::string& arch, const KernelRevisions& revisions,
-                              const WinnerRule& rule = {},
-                              const ConfigFilter& usable = nullptr) const;
+                              const WinnerRule& rule = {}, const RowFilter& usable = nullptr) const;
 
   // The versions of NVIDIA's libraries by which the file was written last, as revisions of the
   // families of library_families(); none where nothing of these was stored.

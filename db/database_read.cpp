@@ -235,14 +235,16 @@ void Database::for_each_summary(const std::function<void(const Record&)>& visit)
 }
 
 std::vector<Record> Database::winners(const std::string& arch, const KernelRevisions& revisions,
-                                      const WinnerRule& rule, const ConfigFilter& usable) const {
+                                      const WinnerRule& rule, const RowFilter& usable) const {
   return guarded(impl_->path, [&] {
-    const WinnersByRevisions by_revisions(impl_->db, revisions);
+    WinnersByRevisions by_revisions(impl_->db, revisions);
     const auto of_now = [&] {
       return winners_of(impl_->path, impl_->db, by_revisions, arch, rule);
     };
     std::vector<Record> found = of_now();
-    const auto is_refused = [&](const Record& record) { return usable && !usable(record.config); };
+    const auto is_refused = [&](const Record& record) {
+      return usable && !usable(record.config, record.problem);
+    };
     if (std::none_of(found.begin(), found.end(), is_refused)) return found;
     by_revisions.leave_out_others(usable);
     return of_now();

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/schema/winners_view.h"
 
+#include <sqlite3.h>
+
+#include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
+#include "core/problem/problem.h"
 #include "core/text/replaced.h"
 #include "db/schema/rows.h"
 #include "db/schema/schema.h"
@@ -33,8 +39,9 @@ const std::string kIsWithinLimit = R"sql(m.verified = 1 AND m.error <= :max_erro
           WHERE b.run_id = m.run_id AND b.problem_id = m.problem_id AND b.device_id = m.device_id
             AND b.name GLOB 'cublas[SG]*' AND b.name NOT GLOB '*-autotuned'))sql";
 
-std::string best_rows_by(const WinnerRule& rule) {
+std::string best_rows_by(const WinnerRule& rule, bool of_usable) {
   std::string query = best_rows();
+  if (of_usable) replace(query, "m.counts = 1", "m.counts = 1 AND may_win(c.config, p.text)");
   if (rule.objective == Objective::cold) {
     replace(query, "coalesce(m.median_us, m.predicted_us)", "m.cold_us");
     replace(query, "m.median_us", "m.cold_us");
@@ -46,6 +53,40 @@ std::string best_rows_by(const WinnerRule& rule) {
     replace(query, "m.disposition = 'ok'", "m.disposition = 'ok' AND " + kIsWithinLimit);
   }
   return query;
+}
+
+// A filter, and the problem that it was last asked about: rows of one follow one another.
+struct Usable {
+  Database::RowFilter filter;
+  std::string text;
+  std::optional<Problem> problem;  // nothing: none that this program knows
+};
+
+std::optional<Problem> known_problem_of(const std::string& text) {
+  try {
+    return parse_problem(text);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+// The SQL function may_win(config, problem).
+void may_win(sqlite3_context* context, int, sqlite3_value** arguments) {
+  Usable& usable = *static_cast<Usable*>(sqlite3_user_data(context));
+  const auto text = [&](int i) {
+    const unsigned char* const read = sqlite3_value_text(arguments[i]);
+    return read == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(read));
+  };
+  try {
+    if (std::string problem = text(1); problem != usable.text) {
+      usable.problem = known_problem_of(problem);
+      usable.text = std::move(problem);
+    }
+    const bool wins = usable.problem && usable.filter(text(0), *usable.problem);
+    sqlite3_result_int(context, wins ? 1 : 0);
+  } catch (const std::exception& error) {
+    sqlite3_result_error(context, error.what(), -1);
+  }
 }
 
 }  // namespace
@@ -60,30 +101,20 @@ WinnersByRevisions::WinnersByRevisions(SQLite::Database& db, const KernelRevisio
 }
 
 WinnersByRevisions::~WinnersByRevisions() {
-  db_.tryExec("DROP TABLE IF EXISTS temp.candidates");
   db_.tryExec("DROP TABLE IF EXISTS temp.families");
   if (query_only_) db_.tryExec("PRAGMA query_only = ON");
 }
 
-void WinnersByRevisions::leave_out_others(const Database::ConfigFilter& usable) const {
-  db_.exec(
-      "CREATE TEMP TABLE candidates (id INTEGER PRIMARY KEY, family TEXT, revision TEXT, config "
-      "TEXT)");
-  SQLite::Statement all(db_, "SELECT id, family, revision, config FROM main.candidates");
-  SQLite::Statement keep(db_, "INSERT INTO temp.candidates VALUES (?, ?, ?, ?)");
-  while (all.executeStep()) {
-    if (!usable(all.getColumn(3).getString())) continue;
-    keep.bind(1, all.getColumn(0).getInt64());
-    for (int i = 1; i < 4; ++i) keep.bind(i + 1, all.getColumn(i).getString());
-    keep.exec();
-    keep.reset();
-  }
+void WinnersByRevisions::leave_out_others(const Database::RowFilter& usable) {
+  db_.createFunction("may_win", 2, true, new Usable{usable, {}, {}}, may_win, nullptr, nullptr,
+                     [](void* filter) { delete static_cast<Usable*>(filter); });
+  of_usable_ = true;
 }
 
 // CROSS JOIN and the unary plus force the planner's order: the best of each problem first, then
 // only their rows. With an index on the devices' names the planner would visit every measurement.
-std::string WinnersByRevisions::query(const WinnerRule& rule) {
-  return "SELECT m.id FROM (" + best_rows_by(rule) +
+std::string WinnersByRevisions::query(const WinnerRule& rule, bool of_usable) {
+  return "SELECT m.id FROM (" + best_rows_by(rule, of_usable) +
          " WHERE d.arch = :arch) best "
          "CROSS JOIN measurements m ON m.id = best.id "
          "CROSS JOIN devices d ON d.id = m.device_id "
@@ -93,7 +124,7 @@ std::string WinnersByRevisions::query(const WinnerRule& rule) {
 
 std::vector<std::int64_t> WinnersByRevisions::winners(const std::string& arch,
                                                       const WinnerRule& rule) const {
-  SQLite::Statement ids(db_, query(rule));
+  SQLite::Statement ids(db_, query(rule, of_usable_));
   ids.bind(":arch", arch);
   if (rule.max_error) ids.bind(":max_error", *rule.max_error);
   std::vector<std::int64_t> found;

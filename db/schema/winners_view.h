@@ -24,11 +24,12 @@ class WinnersByRevisions {
   WinnersByRevisions(const WinnersByRevisions&) = delete;
   WinnersByRevisions& operator=(const WinnersByRevisions&) = delete;
 
-  // Only usable configs win from now on.
-  void leave_out_others(const Database::ConfigFilter& usable) const;
+  // Only usable rows win from now on.
+  void leave_out_others(const Database::RowFilter& usable);
 
   // The query of winners(), with the parameters :arch and, with a limit of errors, :max_error.
-  static std::string query(const WinnerRule& rule);
+  // of_usable: by the function may_win() of leave_out_others().
+  static std::string query(const WinnerRule& rule, bool of_usable = false);
 
   // The ids of the measurements that win on devices of the architecture, of problems that this
   // program knows, by device and problem.
@@ -37,6 +38,7 @@ class WinnersByRevisions {
  private:
   SQLite::Database& db_;
   const bool query_only_;  // the connection's setting before
+  bool of_usable_ = false;
 };
 
 }  // namespace gemm_tune

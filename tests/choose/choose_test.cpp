@@ -86,6 +86,26 @@ TEST_F(ChooseTest, AConfigOfAWeakerClassNeverServes) {
   EXPECT_EQ(text(choose(tuned, kA6000, parse_problem("1024x1024x1024"))), kWholeTiles);
 }
 
+TEST_F(ChooseTest, TheNextRowTakesThePlaceOfOneThatMayNotServeItsProblem) {
+  const std::string of_another_class =
+      "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,TA=0,TB=0";
+  const std::string of_nt =
+      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=1,PRED=0";
+  for (const auto& [problem, unfit, next] :
+       {std::tuple("256x256x256", of_another_class, kPredicated),
+        {"256x256x256:layout=nt", kPredicated, of_nt}}) {
+    store_measured(database_, kA6000, problem, unfit, 6);
+    store_measured(database_, kA6000, problem, next, 7);
+    EXPECT_EQ(text(choice(problem)), next);
+    EXPECT_EQ(choice(problem).match, Match::exact);
+    EXPECT_EQ(choice(problem).expected_us, 7);
+  }
+  // The row serves where it may.
+  store_measured(database_, kA6000, "256x256x256:type=f32+fp32_f16x3", of_another_class, 5);
+  EXPECT_EQ(text(choice("256x256x256:type=f32+fp32_f16x3")), of_another_class);
+}
+
 // Where tensor cores need not be faster than fp32 for it, a class has no default.
 TEST_F(ChooseTest, Fp32ServesAClassWithoutADefaultUntilASearchFoundAKernel) {
   const std::string problem = "1024x1024x1024:type=f32+fp32_f16x3";

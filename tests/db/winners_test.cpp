@@ -37,7 +37,7 @@ class WinnersTest : public WinnersViewTest {
   }
 
   std::string winner(const WinnerRule& rule = {},
-                     const Database::ConfigFilter& usable = nullptr) const {
+                     const Database::RowFilter& usable = nullptr) const {
     const std::vector<Record> found = database_.winners("sm_86", kRevisions, rule, usable);
     return found.empty() ? "none" : found.at(0).config;
   }
@@ -64,14 +64,50 @@ TEST_F(WinnersTest, AFinalistWhoseSpecialisationsWereNotVerifiedIsPassedOver) {
   store(kWholeTiles, ranked(10, 1));
   store(kPredicated, ranked(10.1, 2, false));
   store(third_, ranked(10.2, 3));
-  const auto others = [&](const std::string& config) { return config != kWholeTiles; };
+  const auto others = [&](const std::string& config, const Problem&) {
+    return config != kWholeTiles;
+  };
   EXPECT_EQ(winner({}, others), third_);
+}
+
+TEST_F(WinnersTest, AFinalistThatMayNotServeItsProblemGivesItsPlaceToTheNextThere) {
+  const Problem other = packed_problem(512, 512, 512);
+  for (const Problem& problem : {k1024, other}) {
+    for (const auto& [config, rank] : {std::pair(kWholeTiles, 1), {kPredicated, 2}, {third_, 3}}) {
+      database_.store(kA6000, problem, config, kRevision, ranked(10.0 + rank, rank),
+                      Source::measured);
+    }
+  }
+  const auto may_serve = [&](const std::string& config, const Problem& problem) {
+    return problem != k1024 || config == third_;
+  };
+  std::vector<std::string> found;
+  for (const Record& record : database_.winners("sm_86", kRevisions, {}, may_serve)) {
+    found.push_back(record.config);
+  }
+  EXPECT_THAT(found, ElementsAre(kWholeTiles, third_));
+  const auto none = [&](const std::string&, const Problem& problem) { return problem == other; };
+  EXPECT_EQ(database_.winners("sm_86", kRevisions, {}, none).size(), 1u);
+}
+
+// Rows of one finals: of an earlier revision of a family, the next of another family.
+TEST_F(WinnersTest, AFinalistOfAnotherRevisionGivesItsPlaceToTheNext) {
+  store(kWholeTiles, ranked(10, 1));
+  store(kPredicated, ranked(10.1, 2));
+  store(third_, ranked(10.2, 3));
+  store("tiled_2d/BM=32,BN=32,BK=16,TM=2,TN=2,PRED=0", timed_alone(9));
+  const auto found = database_.winners(
+      "sm_86", {{"vectorized_2d", "8"}, {"naive", kRevision}, {"tiled_2d", kRevision}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].config, third_);
 }
 
 TEST_F(WinnersTest, WithoutAVerifiedFinalistTheFastestMeasuredRowWins) {
   store(kWholeTiles, ranked(10, 1));
   store(kPredicated, ranked(10.1, 2, false));
-  const auto others = [&](const std::string& config) { return config != kWholeTiles; };
+  const auto others = [&](const std::string& config, const Problem&) {
+    return config != kWholeTiles;
+  };
   EXPECT_EQ(winner({}, others), kPredicated);
 }
 
@@ -97,7 +133,8 @@ TEST_F(WinnersTest, ByColdTimesTheColdRankDecides) {
   store(third_, timed_alone(120));
   EXPECT_EQ(winner(), kWholeTiles);
   EXPECT_EQ(winner({Objective::cold}), kPredicated);
-  EXPECT_EQ(winner({Objective::cold}, [](const auto& config) { return config != kPredicated; }),
+  EXPECT_EQ(winner({Objective::cold},
+                   [](const auto& config, const auto&) { return config != kPredicated; }),
             kWholeTiles);
 }
 
