@@ -457,15 +457,13 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
   return choice;
 }
 
-// Whether a class has kernels, but none for the architecture that serve untuned: a search may find
-// them faster than those of fp32.
-bool pays_after_a_search(const Signature& signature, const DeviceKey& device) {
-  return is_served(signature) && !builtin_config(signature, Layout::nn, device.arch);
-}
-
-// As far as is known. A measured time gives way to a measured one only.
+// As far as is known. A measured time gives way to a measured one only. A library that was not
+// timed computes in fp32, too, whatever the class.
 bool is_faster(const Choice& one, const Choice& other) {
-  if (!one.expected_us || !other.expected_us) return false;
+  if (!one.expected_us) return false;
+  if (!other.expected_us) {
+    return one.match == Match::exact && other.config->family->is_library();
+  }
   if (other.match == Match::exact && one.match != Match::exact) return false;
   return *one.expected_us < *other.expected_us;
 }
@@ -485,7 +483,7 @@ Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& proble
   Choice choice = choose_in_class(tuned, device, problem, allowed, sentence);
   const Accuracy asked = problem.signature.accuracy;
   if (asked == Accuracy::fp32 || info_of(asked).operands != OperandKind::f32) return choice;
-  if (!choice.config && !pays_after_a_search(problem.signature, device)) return choice;
+  if (!is_served(problem.signature)) return choice;  // no family has the class
   Problem plain = problem;
   plain.signature.accuracy = Accuracy::fp32;
   Choice in_fp32 = choose_in_class(tuned, device, plain, allowed, sentence);

@@ -14,10 +14,10 @@ inline constexpr std::string_view kHeaderBegin =
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
 // C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of
-// each operand equally far apart; row-major, sums in fp32. C and D have one element type, and A and
-// B have one, or one of f32 and one of 16 bits; f32 unless a Problem says otherwise. Of other types
-// than f32 the header has kernels only where one was tuned. The accuracy class is that of the types
-// unless a Problem's `accuracy` is another, whose kernels serve nobody else. Units: sizes, tiles
+// each operand equally far apart; row-major. C and D have one element type, and A and B have one,
+// or one of f32 and one of 16 bits; f32 unless a Problem says otherwise. Of other types than f32 the
+// header has kernels only where one was tuned. The accuracy class is that of the types, sums in
+// fp32, unless a Problem's `accuracy` is another, whose kernels serve nobody else. Units: sizes, tiles
 // and alignments in elements; _bytes in bytes; _us in microseconds of a launch. Alignment is the
 // largest of 1, 2, 4 and, where A and B are of 16 bits, 8 elements that divides every leading
 // dimension, every base address and, in a batch, every stride of A, B and C: alignment_class()

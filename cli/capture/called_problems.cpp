@@ -65,6 +65,10 @@ std::optional<Problem> problem_called(const Json& line) {
   for (const BatchKind one : {BatchKind::pointers, BatchKind::groups}) {
     if (batch_kind == to_string(one)) product.batch_kind = one;
   }
+  // Kernels of pointer arrays are of their types' own class, which serves each class.
+  if (product.types && product.batch_kind != BatchKind::strided) {
+    product.types->accuracy = accuracy_of(product.types->a, product.types->b);
+  }
   const std::optional<Problem> packed = problem_of(product);
   if (!packed) return std::nullopt;
   // cuBLAS's D is the transpose of the row-major one.

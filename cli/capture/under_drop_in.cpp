@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/files/own_binary.h"
 #include "core/text/printable.h"
+#include "core/types/accuracy.h"
 
 namespace gemm_tune {
 namespace {
@@ -177,6 +178,13 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
     throw UsageError("gemm-tune " + command.substr(0, command.find(' ')) +
                      " is itself run by gemm-tune run, capture or speed-up, and only one of them "
                      "would see the program's calls: leave one out");
+  }
+  if (const char* const name = std::getenv("GEMM_TUNE_BLAS_ACCURACY")) {
+    const std::optional<Accuracy> accuracy = accuracy_named(name);
+    if (!accuracy || info_of(*accuracy).operands != OperandKind::f32) {
+      throw UsageError("GEMM_TUNE_BLAS_ACCURACY is '" + excerpt(name) +
+                       "': it must be an accuracy class of fp32 products, as fp32_f16x3");
+    }
   }
   library_file(kDropIn);
 }

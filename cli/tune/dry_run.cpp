@@ -182,12 +182,13 @@ std::string line_of(const PlannedSearch& planned, const Target& target) {
   const std::string again =
       planned.retried > 0 ? fmt::format(" ({} again that failed)", grouped(planned.retried)) : "";
   const Signature& types = planned.problem.signature;
-  const bool without_kernels = !builtin_config(types, planned.problem.layout, target.spec.arch);
   std::string none;
-  if (without_kernels) {
-    none = fmt::format("  {} has no kernel of {}\n", target.spec.arch, to_string(types));
-  } else if (funnel.left == 0) {
-    none = "  " + why_none_left(funnel) + "\n";
+  if (funnel.left == 0) {
+    const bool has_kernels =
+        builtin_config(types, planned.problem.layout, target.spec.arch).has_value();
+    none = has_kernels
+               ? "  " + why_none_left(funnel) + "\n"
+               : fmt::format("  {} has no kernel of {}\n", target.spec.arch, to_string(types));
   }
   if (const std::string note = beyond_memory(planned.problem, target.spec); !note.empty()) {
     none += "  " + note + "\n";

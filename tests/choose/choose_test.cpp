@@ -74,6 +74,17 @@ TEST_F(ChooseTest, Fp32ServesAnotherClassOfFp32OperandsWhereItIsFaster) {
   EXPECT_EQ(text(choice("1024x1024x1024", hopper)), kWholeTiles);
 }
 
+TEST_F(ChooseTest, Fp32ServesAClassOfWhichNothingIsTunedWhereOnlyWinnersOrALibraryMay) {
+  const DeviceKey hopper{"sm_90", "NVIDIA H100 80GB HBM3", 132};
+  store_measured(database_, hopper, "512x512x512", kWholeTiles, 9);
+  const Tuned tuned = load_tuned(database_, "sm_90", kRevisions);
+  const Problem problem = parse_problem("512x512x512:type=f32+fp32_f16x3");
+  EXPECT_EQ(text(choose(tuned, hopper, problem, {.untuned = false})), kWholeTiles);
+  EXPECT_EQ(text(choose(tuned, hopper, problem, {.library = true, .untuned = false})), kWholeTiles);
+  // Its default is three times as fast as fp32.
+  EXPECT_EQ(choose(tuned, hopper, problem).match, Match::builtin);
+}
+
 // Such rows are those of a --config that earlier versions took.
 TEST_F(ChooseTest, AConfigOfAWeakerClassNeverServes) {
   const std::string in_parts =

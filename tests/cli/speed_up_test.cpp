@@ -78,6 +78,11 @@ TEST_F(CliSpeedUpTest, AnAccuracyThatTheEnvironmentNamesIsTunedAndServed) {
   EXPECT_THAT(first.errors, HasSubstr("\n  1 of 1  64x256x64:type=f32+fp32_f16x3: "));
   EXPECT_THAT(first.errors, EndsWith("gemm-tune: from now on: " + asked + "gemm-tune run --db " +
                                      path("t.db") + " -- " + program + "\n"));
+  const ProgramRun unknown = speed_up_by("GEMM_TUNE_BLAS_ACCURACY=fp16x3 ");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.output, "");
+  EXPECT_THAT(unknown.errors,
+              HasSubstr("GEMM_TUNE_BLAS_ACCURACY is 'fp16x3': it must be an accuracy class"));
   const ProgramRun plain = speed_up_by("");
   EXPECT_THAT(plain.errors, StartsWith("gemm-tune: 1 of 3: ")) << "other products are tuned";
   EXPECT_THAT(plain.errors, HasSubstr("\n  1 of 1  64x256x64: "));

@@ -140,7 +140,7 @@ Searched Search::run(std::optional<TimeShare> time) {
   while (!trials_.interrupted()) {
     if (is_out_of_time()) {
       // Libraries' algorithms need no compiler, and a winner shall not be slower than they are.
-      if (!awaits_algorithms() || time->is_past_last(RunningClock::now())) break;
+      if (!awaits_algorithms() || !result_.progress.best_us) break;
       begin_algorithms();
     } else {
       ask_and_begin();

@@ -15,15 +15,14 @@
 namespace gemm_tune {
 
 // When a problem's search ends: at `own` if it has a result by then, else with the first result,
-// and at `last` in any case. Until `last` the libraries' algorithms are still tried. So a problem
-// of little worth may go without a try, one of much worth not.
+// and at `last` in any case. So a problem of little worth may go without a try, one of much worth
+// not. Where there is a result, libraries' algorithms are still tried behind it: some milliseconds.
 struct TimeShare {
   RunningClock::time_point own, last;
 
   bool is_over(RunningClock::time_point now, bool has_result) const {
-    return is_past_last(now) || (now >= own && has_result);
+    return now >= last || (now >= own && has_result);
   }
-  bool is_past_last(RunningClock::time_point now) const { return now >= last; }
 };
 
 // What problems have taken so far, on average.

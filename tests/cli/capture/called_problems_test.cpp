@@ -71,6 +71,8 @@ TEST_F(CalledProblemsTest, AnAccuracyThatWasAskedForIsTheProblems) {
   const std::string sizes =
       R"(,"m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)";
   EXPECT_EQ(text_of(kF32 + (R"("accuracy":"fp32_f16x3")" + sizes)), "12x8x16:type=f32+fp32_f16x3");
+  EXPECT_EQ(text_of(kF32 + (R"("accuracy":"fp32_f16x3","batch_kind":"pointers")" + sizes)),
+            "12x8x16:pointers");
   EXPECT_THROW(text_of(kF32 + (R"("accuracy":"fp32_f16x4")" + sizes)), UsageError);
 }
 
