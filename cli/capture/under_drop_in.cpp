@@ -169,6 +169,11 @@ void add_drop_in_options(CLI::App& app, DropInOptions& o) {
                "Reach a program that finds cuBLAS by dlsym(), too: JAX, CTranslate2, ctypes");
 }
 
+std::optional<std::string> asked_accuracy() {
+  const char* const text = std::getenv("GEMM_TUNE_BLAS_ACCURACY");
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+
 void require_drop_in(const std::vector<std::string>& application, const std::string& command) {
   if (application.empty()) {
     throw UsageError("name the program behind --, as in gemm-tune " + command +
@@ -179,10 +184,10 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
                      " is itself run by gemm-tune run, capture or speed-up, and only one of them "
                      "would see the program's calls: leave one out");
   }
-  if (const char* const name = std::getenv("GEMM_TUNE_BLAS_ACCURACY")) {
-    const std::optional<Accuracy> accuracy = accuracy_named(name);
+  if (const std::optional<std::string> name = asked_accuracy()) {
+    const std::optional<Accuracy> accuracy = accuracy_named(*name);
     if (!accuracy || info_of(*accuracy).operands != OperandKind::f32) {
-      throw UsageError("GEMM_TUNE_BLAS_ACCURACY is '" + excerpt(name) +
+      throw UsageError("GEMM_TUNE_BLAS_ACCURACY is '" + excerpt(*name) +
                        "': it must be an accuracy class of fp32 products, as fp32_f16x3");
     }
   }

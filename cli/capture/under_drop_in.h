@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,11 @@ ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
 // the file `report`. Throws UsageError where the drop-in is missing.
 void add_counts(const std::filesystem::path& folder, const std::filesystem::path& report);
 
-// Throws UsageError where the drop-in is missing, nobody has named a program behind "--", or this
-// process itself runs under such a command.
+// What the environment's GEMM_TUNE_BLAS_ACCURACY says; nothing where it is not set.
+std::optional<std::string> asked_accuracy();
+
+// Throws UsageError where the drop-in is missing, nobody has named a program behind "--", this
+// process itself runs under such a command, or asked_accuracy() is no class of fp32 products.
 // command: that needs them, as in "run".
 void require_drop_in(const std::vector<std::string>& application, const std::string& command);
 

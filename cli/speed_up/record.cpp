@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/speed_up/record.h"
 
-#include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "cli/capture/under_drop_in.h"
 #include "cli/output/output_file.h"
 #include "core/error.h"
 #include "core/files/input_file.h"
@@ -34,17 +34,12 @@ std::string plain_name(const std::string& program) {
 
 }  // namespace
 
-std::string asked_accuracy() {
-  const char* const text = std::getenv("GEMM_TUNE_BLAS_ACCURACY");
-  return text == nullptr ? "" : text;
-}
-
 fs::path record_file(const fs::path& database, const std::vector<std::string>& application) {
   Fnv1a key;
   key.add(fs::current_path().string());
   key.add(fs::absolute(database).string());
   for (const std::string& word : application) key.add(word);
-  key.add(asked_accuracy());
+  key.add(asked_accuracy().value_or(""));
   return fs::absolute(database).parent_path() / "speed-up" /
          (plain_name(application.front()) + "-" + key.hex() + ".json");
 }

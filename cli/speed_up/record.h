@@ -24,9 +24,6 @@ struct SpeedUpRecord {
   CalledProblems called;  // what it multiplied
 };
 
-// What the environment's GEMM_TUNE_BLAS_ACCURACY says; empty where it is not set.
-std::string asked_accuracy();
-
 // The record's file, in the folder "speed-up" beside the database: one for each program with its
 // arguments, folder, database and asked_accuracy(). Reads the current folder.
 std::filesystem::path record_file(const std::filesystem::path& database,

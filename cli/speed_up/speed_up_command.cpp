@@ -233,9 +233,9 @@ class SpeedUp {
     if (is_much_slower(end)) {
       return "gemm-tune: it took longer served: leave the program as it is: " + program_;
     }
-    const std::string accuracy = asked_accuracy();
+    const std::optional<std::string> accuracy = asked_accuracy();
     return "gemm-tune: from now on: " +
-           (accuracy.empty() ? "" : "GEMM_TUNE_BLAS_ACCURACY=" + accuracy + " ") + "gemm-tune run" +
+           (accuracy ? "GEMM_TUNE_BLAS_ACCURACY=" + *accuracy + " " : "") + "gemm-tune run" +
            (options_.audit ? " --audit" : "") + database_words(options_) + " -- " + program_;
   }
 

@@ -398,12 +398,10 @@ class Model : public Strategy {
   std::optional<double> gain_under_way() const override {
     if (results_.none_valid()) return std::nullopt;
     if (results_.pending.empty()) return 0;
-    const bool is_neighbour_pending =
-        std::any_of(results_.pending.begin(), results_.pending.end(), [&](std::size_t point) {
-          return std::find(likely_neighbours_.begin(), likely_neighbours_.end(), point) !=
-                 likely_neighbours_.end();
-        });
-    if (is_neighbour_pending) return std::nullopt;
+    const auto& pending = results_.pending;
+    const auto neighbour = std::find_first_of(pending.begin(), pending.end(),
+                                              likely_neighbours_.begin(), likely_neighbours_.end());
+    if (neighbour != pending.end()) return std::nullopt;
     Results told = results_;
     told.pending.clear();
     Belief belief(space_, prior_, belief_constants());
@@ -429,9 +427,10 @@ class Model : public Strategy {
     if (!started && !prior_.empty()) return prior_order_.front();
     if (!started) return asked == 0 ? centre() : far_point();
     const bool is_stalled = results_.since_best >= constants_.stall;
-    if (is_stalled && unasked_neighbours() > 0) {
-      return *std::find_if(likely_neighbours_.begin(), likely_neighbours_.end(),
-                           [&](std::size_t point) { return untried_.contains(point); });
+    if (is_stalled) {
+      for (const std::size_t neighbour : likely_neighbours_) {
+        if (untried_.contains(neighbour)) return neighbour;
+      }
     }
     const bool doubtful = is_stalled && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
