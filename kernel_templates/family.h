@@ -40,6 +40,7 @@ enum class SearchScope {
   where_vector_widths_may_differ,  // where operands are aligned differently
   where_k_is_large,                // beside M and N
   where_d_is_unaligned,            // to 16 bytes, or C
+  in_one_order,                    // where all M are to share an order of sums
 };
 
 struct ParamSpec {

@@ -28,6 +28,7 @@ struct Traits {
   int smem_bytes = 0;              // dynamic shared memory per CTA
   int stages = 1;                  // slices in shared memory, all but one of them on their way
   int split_k = 1;                 // CTAs that share one tile along K
+  int serial_shares = 1;           // shares along K that a CTA computes one after another
   int cluster_ctas = 1;            // CTAs of a thread-block cluster, which needs sm_90 above 1
   BoxLoads loads_a, loads_b;       // of families whose operands are loaded as they lie
   int tail_ctas_per_sm = 0;        // above 0: so many CTAs per SM share a ragged last wave

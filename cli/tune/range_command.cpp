@@ -56,7 +56,8 @@ int dry_run_ranges(const TuneHereOptions& options, const Target& target, const R
   int worst = kExitOk;
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
-    request.only = range_pool(request, problems, database, options.batch_invariant);
+    request.in_one_order = options.batch_invariant;
+    request.only = range_pool(request, problems, database);
     request.specialises = true;
     request.budget.reset();
     worst = std::max(worst, dry_run(request, target, options, database));
@@ -80,14 +81,12 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   std::vector<RangeReport> tables;
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
+    request.in_one_order = options.batch_invariant;
     request.interruption = interruption;
     choose_kernel_cache(options, request);
-    RangeTuned tuned = tune_range(
-        request, within, database,
-        [&](const TuneRequest& search) {
-          return tune_with_progress(search, options, target, database, call.command_line, nullptr);
-        },
-        options.batch_invariant);
+    RangeTuned tuned = tune_range(request, within, database, [&](const TuneRequest& search) {
+      return tune_with_progress(search, options, target, database, call.command_line, nullptr);
+    });
     if (!options.json && (options.quiet || options.why)) {
       for (const ProblemReport& one : tuned.report.problems) print_problem(one, target, options);
     }

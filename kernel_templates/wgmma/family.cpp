@@ -57,6 +57,7 @@ Traits traits(const Params& p) {
   t.predicated = true;
   t.repack = p.REPACK != 0;
   t.split_k = p.SPLIT_K;
+  t.serial_shares = has_serial_shares(p) ? p.K_SHARES : 1;
   t.cluster_ctas = cluster_ctas(p);
   t.loads_a = box_loads(p, p.BM, left_along_k(p), p.CLUSTER_N);
   t.loads_b = box_loads(p, p.BN, right_along_k(p), p.CLUSTER_M);
@@ -280,12 +281,15 @@ std::optional<std::vector<int>> untuned(const Signature& signature, int sm) {
 
 }  // namespace
 
-// A tile's instructions follow one another in rising k. CTAs that share K are not proven to add up
-// in one order, and the number of tiles, so M, decides which of them REDUCE cuts.
+// The instructions of a share along K follow one another in rising k, and so do shares, which end
+// at the same k whether CTAs of a cluster have one each or a CTA has all. The number of tiles, so
+// M, decides which of them REDUCE cuts.
 std::optional<std::string> order_of_sums(Values values) {
   const Params p = params_of<Params>(values);
-  if (p.SPLIT_K > 1 || p.REDUCE != 0) return std::nullopt;
-  return promotes(p) ? "PROMOTE=" + std::to_string(promoted_k(p)) : "rising";
+  if (p.REDUCE != 0 || !adds_in_order(p)) return std::nullopt;
+  std::string order = promotes(p) ? "PROMOTE=" + std::to_string(promoted_k(p)) : "rising";
+  if (shares(p) > 1) order += ",K_SHARES=" + std::to_string(shares(p));
+  return order;
 }
 
 KernelFamily family() {
@@ -355,6 +359,13 @@ KernelFamily family() {
         Role::tunable,
         0,
         SearchScope::where_d_is_unaligned},
+       {"K_SHARES",
+        &Params::K_SHARES,
+        {0, 2, 4},
+        "shares along K that a CTA adds up one after another; with SPLIT_K: a cluster's, likewise",
+        Role::tunable,
+        0,
+        SearchScope::in_one_order},
        transposed_a_param("TA", &Params::TA),
        transposed_b_param("TB", &Params::TB)},
       rules().list, &reject, &traits);

@@ -4,7 +4,8 @@
 // The instructions of a stage run while those of the one before end, which then is handed back. The
 // sums begin with a unit's first block: nothing sets them to zero. Those of e4m3 are added up in
 // fp32, rounded to nearest, every promoted_k(): the tensor cores keep 14 bits of them. Meanwhile
-// other consumers' instructions run.
+// other consumers' instructions run. With shares along K of the CTA's own, those of a share are
+// added to the sums of the shares before it, as CTAs of a cluster with a share each do.
 #pragma once
 
 #include "kernel_templates/wgmma/instruction.cuh"
@@ -22,20 +23,13 @@ class MainLoop {
   // Leaves the last block's instructions under way: end() waits for them.
   __device__ void multiply(Sums& sums, const Unit& unit) {
     if constexpr (promotes(kP)) return multiply_and_promote(sums, unit);
-    for (int k = unit.k_begin; k < unit.k_end; ++k) {
-      wait(buffers_.full + at_.stage, at_.parity);
-      issue<0, kSteps>(sums, k - unit.k_begin);
-      wait_multiplied<1>();
-      if (k > unit.k_begin) hand_back(last_);
-      last_ = at_.stage;
-      at_.advance();
-    }
+    if constexpr (has_serial_shares(kP)) return multiply_shares(sums, unit);
+    multiply_blocks(sums, unit.k_begin, unit.k_end);
   }
 
   __device__ void end(const Unit& unit) {
-    if constexpr (promotes(kP)) return;
-    wait_multiplied<0>();
-    if (unit.k_begin < unit.k_end) hand_back(last_);
+    if constexpr (promotes(kP) || has_serial_shares(kP)) return;
+    end_blocks(unit.k_begin, unit.k_end);
   }
 
   // Passes over the stages of a unit that another consumer of the CTA multiplies.
@@ -43,6 +37,22 @@ class MainLoop {
 
  private:
   static constexpr int kNobody = -1;
+
+  __device__ void multiply_blocks(Sums& sums, int k_begin, int k_end) {
+    for (int k = k_begin; k < k_end; ++k) {
+      wait(buffers_.full + at_.stage, at_.parity);
+      issue<0, kSteps>(sums, k - k_begin);
+      wait_multiplied<1>();
+      if (k > k_begin) hand_back(last_);
+      last_ = at_.stage;
+      at_.advance();
+    }
+  }
+
+  __device__ void end_blocks(int k_begin, int k_end) {
+    wait_multiplied<0>();
+    if (k_begin < k_end) hand_back(last_);
+  }
 
   // The instructions of steps FIRST to END of the stage, a group. adds: 0 where the sums begin.
   template <int FIRST, int END>
@@ -64,13 +74,44 @@ class MainLoop {
     commit_multiply();
   }
 
-  __device__ void multiply_and_promote(Sums& sums, const Unit& unit) {
-    Sums fresh;
+  // Of a whole tile.
+  __device__ void multiply_shares(Sums& sums, const Unit& unit) {
+    int begin = 0, end = first_block(unit.k_end, 1, kP.K_SHARES);
+    multiply_blocks(sums, begin, end);
+    end_blocks(begin, end);
+#pragma unroll 1
+    for (int share = 1; share < kP.K_SHARES; ++share) {
+      begin = end;
+      end = first_block(unit.k_end, share + 1, kP.K_SHARES);
+      Sums next;
+      set_to_zero(next);  // no block adds to them, but undefined sums make ptxas spill
+      multiply_blocks(next, begin, end);
+      end_blocks(begin, end);
+      add(sums, next);
+    }
+  }
+
+  static __device__ void set_to_zero(Sums& sums) {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
       for (int j = 0; j < kP.BN / 2; ++j) sums[i][j] = 0;
     }
+  }
+
+  // fresh: sums of instructions that have been waited for.
+  static __device__ void add(Sums& sums, Sums& fresh) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      settle(fresh[i]);
+#pragma unroll
+      for (int j = 0; j < kP.BN / 2; ++j) sums[i][j] += fresh[i][j];
+    }
+  }
+
+  __device__ void multiply_and_promote(Sums& sums, const Unit& unit) {
+    Sums fresh;
+    set_to_zero(sums);
     for (int k = unit.k_begin; k < unit.k_end; ++k) {
       wait(buffers_.full + at_.stage, at_.parity);
       promote<0>(sums, fresh);
@@ -84,12 +125,7 @@ class MainLoop {
     issue<FIRST, kEnd>(fresh, 0);
     wait_multiplied<0>();
     if constexpr (kEnd == kSteps) hand_back(at_.stage);
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      settle(fresh[i]);
-#pragma unroll
-      for (int j = 0; j < kP.BN / 2; ++j) sums[i][j] += fresh[i][j];
-    }
+    add(sums, fresh);
     if constexpr (kEnd < kSteps) promote<kEnd>(sums, fresh);
   }
 

@@ -24,6 +24,8 @@ struct Params {
   int REPACK = 0;     // 1: a launch before copies operands that TMA cannot address
   int PROMOTE = 0;    // k of e4m3 whose sums are added in fp32 at once; 0: kMostPromoted
   int DIRECT = 0;     // 1: threads store D, whose rows may be of any alignment
+  int K_SHARES = 0;   // shares along K that a CTA computes and adds up one after another; with
+                      // SPLIT_K: the cluster's, added up in the same order
   int TA, TB;         // 1: A is stored [K,M]; B is stored [N,K]
 };
 
@@ -56,6 +58,14 @@ constexpr int threads(const Params& p) {
 }
 
 constexpr int cluster_ctas(const Params& p) { return p.CLUSTER_M * p.CLUSTER_N * p.SPLIT_K; }
+
+// The shares along K of a tile, whether its cluster's CTAs have one each or a CTA has them all.
+constexpr bool has_serial_shares(const Params& p) { return p.K_SHARES != 0 && p.SPLIT_K == 1; }
+constexpr int shares(const Params& p) { return has_serial_shares(p) ? p.K_SHARES : p.SPLIT_K; }
+
+// Two shares have one sum, whichever comes first; of more, a cluster's CTAs begin with their own
+// unless K_SHARES is set.
+constexpr bool adds_in_order(const Params& p) { return p.K_SHARES != 0 || p.SPLIT_K <= 2; }
 
 // Of an operand; elements of a block along K.
 constexpr int element_bytes(const Params& p) { return type_bytes(p.AB); }
@@ -93,7 +103,7 @@ constexpr int group_blocks(const Params& p) { return group_rows(p) / kMmaM; }
 constexpr int sums_per_thread(const Params& p) { return group_blocks(p) * p.BN / 2; }
 // Those that the tensor cores add to beside.
 constexpr int all_sums_per_thread(const Params& p) {
-  return sums_per_thread(p) * (promotes(p) ? 2 : 1);
+  return sums_per_thread(p) * (promotes(p) || has_serial_shares(p) ? 2 : 1);
 }
 
 // Columns of a block of an operand whose rows run along M or N: as many as one swizzled row holds.
@@ -214,7 +224,7 @@ constexpr auto rules() {
        [](const Params& p) { return p.PINGPONG == 0 && p.BM % (p.GROUPS * kMmaM) != 0; }},
       {"two consumers take turns", "GROUPS PINGPONG",
        [](const Params& p) { return p.PINGPONG != 0 && p.GROUPS != 2; }},
-      {"sums do not fit the registers", "AB BM BN GROUPS PINGPONG",
+      {"sums do not fit the registers", "AB BM BN GROUPS PINGPONG SPLIT_K K_SHARES",
        [](const Params& p) {
          // Whatever setmaxnreg gives, ptxas counts 128 registers at 512 threads.
          return all_sums_per_thread(p) > (p.GROUPS == 3 ? 96 : 192);
@@ -231,6 +241,13 @@ constexpr auto rules() {
        [](const Params& p) { return p.SPLIT_K > 1 && p.BN % (8 * p.SPLIT_K) != 0; }},
       {"tiles are cut along K in a cluster or at the end, not both", "SPLIT_K REDUCE PINGPONG",
        [](const Params& p) { return p.SPLIT_K > 1 && (p.REDUCE != 0 || p.PINGPONG != 0); }},
+      {"a CTA computes 2 or 4 shares along K, or one of a cluster's 4", "SPLIT_K K_SHARES",
+       [](const Params& p) {
+         const bool is_number = p.K_SHARES == 4 || (p.K_SHARES == 2 && p.SPLIT_K == 1);
+         return p.K_SHARES != 0 && !(is_number && (p.SPLIT_K == 1 || p.SPLIT_K == 4));
+       }},
+      {"promoted sums and those of cut tiles have no shares of the CTA", "AB REDUCE K_SHARES",
+       [](const Params& p) { return p.K_SHARES != 0 && (promotes(p) || p.REDUCE != 0); }},
       {"fewer than two stages fit the shared memory",
        "AB CD BM BN GROUPS PINGPONG SPLIT_K SWAP REPACK DIRECT TA TB",
        [](const Params& p) { return stages(p) < 2; }},

@@ -47,7 +47,8 @@ class ClusterSums {
     }
   }
 
-  // Adds what the others brought to the columns of this CTA, k = OF, in the order of k.
+  // Adds what the others brought to the columns of this CTA, k = OF, in the order of k; without
+  // K_SHARES beginning with its own.
   template <int OF>
   __device__ void add_up(Sums& sums) const {
     wait(brought_, 0);
@@ -56,11 +57,16 @@ class ClusterSums {
 #pragma unroll
       for (int q = 0; q < kColumns / 8; ++q) {
         float* const own = &sums[i][OF * kColumns / 2 + 4 * q];
-        float4 total = {own[0], own[1], own[2], own[3]};
+        const auto share = [&](int from) {
+          if (from == OF) return float4{own[0], own[1], own[2], own[3]};
+          return *reinterpret_cast<const float4*>(place_of(from, OF, i, q));
+        };
+        constexpr int kFirst = kP.K_SHARES != 0 ? 0 : OF;
+        float4 total = share(kFirst);
 #pragma unroll
         for (int from = 0; from < kP.SPLIT_K; ++from) {
-          if (from == OF) continue;
-          const float4 x = *reinterpret_cast<const float4*>(place_of(from, OF, i, q));
+          if (from == kFirst) continue;
+          const float4 x = share(from);
           total.x += x.x;
           total.y += x.y;
           total.z += x.z;

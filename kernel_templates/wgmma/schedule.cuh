@@ -19,12 +19,17 @@ struct Unit {
   int slot;            // where a part's sums go; those of a tile's parts follow each other
 };
 
-// Blocks of K that a tile has: none where alpha is 0, and A and B are not read. Each CTA's sums
+// Blocks of K that a tile has: none where alpha is 0, and A and B are not read. Each share's sums
 // begin with a block, if one of zeros behind K.
 __device__ inline int k_blocks_of(const Args& args) {
   if (args.alpha == 0.0f || args.K == 0) return 0;
   const int blocks = (args.K + kBlockK - 1) / kBlockK;
-  return blocks < kP.SPLIT_K ? kP.SPLIT_K : blocks;
+  return blocks < shares(kP) ? shares(kP) : blocks;
+}
+
+// The first block of a part of K, or the end of the part before.
+__device__ inline int first_block(int k_blocks, int part, int parts) {
+  return static_cast<int>(1LL * k_blocks * part / parts);
 }
 
 // Where the CTA's tile of a cluster tile lies.
@@ -70,8 +75,8 @@ class Schedule {
  private:
   __device__ void take(int tile, int part, int parts, Unit& unit) const {
     locate(args_, place_, tile, unit);
-    unit.k_begin = static_cast<int>(1LL * k_blocks_ * part / parts);
-    unit.k_end = static_cast<int>(1LL * k_blocks_ * (part + 1) / parts);
+    unit.k_begin = first_block(k_blocks_, part, parts);
+    unit.k_end = first_block(k_blocks_, part + 1, parts);
   }
 
   // Workers of one k are neighbours: they read the same rows.

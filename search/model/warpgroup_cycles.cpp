@@ -76,6 +76,13 @@ double step_cycles(const WarpgroupStep& step, double load, const Traits& traits,
                         constants);
 }
 
+// Of a tile's shares along K that a CTA has, the sums of each but the first are added to those
+// before.
+double share_cycles(const Traits& traits) {
+  const double area = static_cast<double>(traits.tile_m) * traits.tile_n;
+  return (traits.serial_shares - 1) * area / kAdditionsPerCycle;
+}
+
 // The parts' sums on their way to the workspace, and the launch that adds them up on all SMs.
 double cut_cycles(const Share& share, const Traits& traits, int sm_count,
                   const ModelConstants& constants) {
@@ -150,7 +157,7 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   cycles.total =
       steps * (asked > step.load ? step_cycles(step, asked, traits, constants) : step.total) +
       ends * (constants.warpgroup_edge_cycles + store) +
-      gaps * (constants.warpgroup_gap_cycles + store);
+      gaps * (constants.warpgroup_gap_cycles + store) + share.tiles * share_cycles(traits);
   if (traits.threads > kSingleConsumerThreads) cycles.total += constants.setmaxnreg_cycles;
   if (traits.cluster_ctas > 1) cycles.total += constants.cluster_launch_cycles;
   if (shares_tiles) {

@@ -359,7 +359,7 @@ bool has_large_k(const Problem& problem, bool is_aligned_differently) {
 
 // Whether other values than the default value are worth a choice. vec: the widest access that the
 // problem allows.
-bool is_searched(SearchScope searched, const Problem& problem, int vec) {
+bool is_searched(SearchScope searched, const Problem& problem, int vec, bool in_one_order) {
   const bool is_aligned_differently = differing_alignments(problem) != 0;
   switch (searched) {
     case SearchScope::everywhere:
@@ -372,13 +372,15 @@ bool is_searched(SearchScope searched, const Problem& problem, int vec) {
       return has_large_k(problem, is_aligned_differently);
     case SearchScope::where_d_is_unaligned:
       return std::min(problem.alignment.c, problem.alignment.d) < kWidestAccessBytes;
+    case SearchScope::in_one_order:
+      return in_one_order;
   }
   throw Error("a place to search outside the closed list");
 }
 
 }  // namespace
 
-std::vector<FixedParam> settled_params(const Problem& problem) {
+std::vector<FixedParam> settled_params(const Problem& problem, bool in_one_order) {
   Specialisation settled = {problem.layout, alignment_class(problem), false, problem.signature};
   settled.batch_kind = problem.batch_kind;
   // Copies with aligned rows allow wider accesses: then both are the search's to choose.
@@ -402,7 +404,7 @@ std::vector<FixedParam> settled_params(const Problem& problem) {
     const bool repacks = may_repack(*family);
     for (const ParamSpec& param : family->params) {
       const int widths = differing_alignments(problem);
-      if (!is_searched(param.searched, problem, settled.vec)) {
+      if (!is_searched(param.searched, problem, settled.vec, in_one_order)) {
         params.push_back({param.name, param.default_value.value(), family});
       }
       // Wider accesses where an operand's rows allow them, beside the same for all.

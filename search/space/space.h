@@ -44,8 +44,9 @@ struct FixedParam {
 
 // The parameters of families_of(its signature) whose values the problem settles: its layout, its
 // types; and, unless copies of A and B would have aligned rows where their own are not, that none
-// are made, and how wide accesses are in families where wider ones are never worse.
-std::vector<FixedParam> settled_params(const Problem& problem);
+// are made, and how wide accesses are in families where wider ones are never worse. in_one_order:
+// all M are to share an order of sums (kernel_templates/registry/order_of_sums.h).
+std::vector<FixedParam> settled_params(const Problem& problem, bool in_one_order = false);
 
 // Why the caller has no use for a valid point, as a text that lives for ever, or nothing.
 using Veto = std::function<std::optional<std::string_view>(const KnownConfig&)>;

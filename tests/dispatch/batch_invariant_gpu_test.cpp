@@ -119,5 +119,17 @@ TEST_F(BatchInvariantGpuTest, RowsByWgmmaHaveEqualBitsWhicheverOperandIsLeft) {
                      "wgmma/AB=2,CD=0,BM=64,BN=128" + rest + ",TA=0,TB=1"});
 }
 
+TEST_F(BatchInvariantGpuTest, SharesAlongKByWgmmaHaveEqualBitsInAClusterAndInOneCta) {
+  if (query_device(0).sm() != 90) GTEST_SKIP() << "wgmma needs sm_90";
+  const std::string type = "wgmma/AB=2,CD=0,", rest = ",TA=0,TB=1";
+  const std::string of_one = "GROUPS=1,PINGPONG=0,", of_two = "GROUPS=2,PINGPONG=0,";
+  expect_equal_rows({type + "BM=64,BN=16," + of_one + "SPLIT_K=2,SWAP=1" + rest,
+                     type + "BM=64,BN=64," + of_one + "SPLIT_K=2" + rest,
+                     type + "BM=128,BN=128," + of_two + "K_SHARES=2" + rest});
+  expect_equal_rows({type + "BM=64,BN=32," + of_one + "SPLIT_K=4,SWAP=1,K_SHARES=4" + rest,
+                     type + "BM=64,BN=64," + of_one + "K_SHARES=4" + rest,
+                     type + "BM=128,BN=96,GROUPS=2,PINGPONG=1,K_SHARES=4" + rest});
+}
+
 }  // namespace
 }  // namespace gemm_tune

@@ -338,5 +338,28 @@ TEST(Wgmma, PromotesSumsOfE4m3OnlyAndAtLeastEvery128K) {
   EXPECT_TRUE(is_legal("wgmma/AB=3,CD=2,BM=128,BN=192,GROUPS=2,PINGPONG=0,TA=0,TB=1"));
 }
 
+TEST(Wgmma, HasSharesOfACtaWhereASecondSetOfSumsFits) {
+  const auto is_legal = [](const std::string& tile, const std::string& rest) {
+    const std::string text = "wgmma/AB=2,CD=2," + tile + "," + rest + "TA=0,TB=1";
+    return !family().reject(values_in(family(), parse_config(text)));
+  };
+  EXPECT_TRUE(is_legal("BM=128,BN=128,GROUPS=2,PINGPONG=0", "K_SHARES=2,"));
+  EXPECT_TRUE(is_legal("BM=128,BN=192,GROUPS=2,PINGPONG=0", "K_SHARES=4,"));
+  EXPECT_TRUE(is_legal("BM=128,BN=96,GROUPS=2,PINGPONG=1", "K_SHARES=2,"));
+  EXPECT_FALSE(is_legal("BM=128,BN=128,GROUPS=2,PINGPONG=1", "K_SHARES=2,"));
+  EXPECT_FALSE(is_legal("BM=128,BN=256,GROUPS=2,PINGPONG=0", "K_SHARES=2,"));
+  EXPECT_FALSE(is_legal("BM=192,BN=128,GROUPS=3,PINGPONG=0", "K_SHARES=2,"));
+  const std::string small = "BM=64,BN=64,GROUPS=1,PINGPONG=0";
+  EXPECT_FALSE(is_legal(small, "K_SHARES=3,"));
+  EXPECT_FALSE(is_legal(small, "REDUCE=1,K_SHARES=2,"));
+  // A cluster's two shares are in order as they are.
+  EXPECT_TRUE(is_legal(small, "SPLIT_K=4,K_SHARES=4,"));
+  EXPECT_FALSE(is_legal(small, "SPLIT_K=2,K_SHARES=2,"));
+  EXPECT_FALSE(is_legal(small, "SPLIT_K=2,K_SHARES=4,"));
+  EXPECT_FALSE(family().reject(values_in(
+                   family(), parse_config("wgmma/AB=3,CD=2," + small + ",K_SHARES=2,TA=0,TB=1"))) ==
+               std::nullopt);
+}
+
 }  // namespace
 }  // namespace gemm_tune

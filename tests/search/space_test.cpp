@@ -485,5 +485,16 @@ TEST(Space, HasThreadsThatStoreDOnlyWhereItsRowsAreUnaligned) {
   EXPECT_EQ(settled("64x4100x768:type=bf16:layout=nt:align=16/16/8/8"), std::nullopt);
 }
 
+TEST(SettledParams, LeaveSharesOfACtaToTheSearchOnlyWhereAllMShareAnOrderOfSums) {
+  const auto is_settled = [](bool in_one_order) {
+    const std::vector<FixedParam> all =
+        settled_params(parse_problem("64x4096x768:type=bf16:layout=nt"), in_one_order);
+    return std::any_of(all.begin(), all.end(),
+                       [](const FixedParam& one) { return one.name == "K_SHARES"; });
+  };
+  EXPECT_TRUE(is_settled(false));
+  EXPECT_FALSE(is_settled(true));
+}
+
 }  // namespace
 }  // namespace gemm_tune

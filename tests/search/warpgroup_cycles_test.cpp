@@ -102,6 +102,18 @@ TEST(WarpgroupCycles, PromotedSumsAreFreeOnlyWhereAnotherConsumerOfTheTileMultip
   EXPECT_LT(shared, time_us("BM=128,BN=128,GROUPS=2,PINGPONG=0,PROMOTE=32"));
 }
 
+TEST(WarpgroupCycles, SharesOfACtaCostTheirAdditions) {
+  const Problem problem = parse_problem("4096x4096x4096:layout=nt:type=bf16");
+  const auto time_us = [&](const std::string& shares) {
+    const std::string tile = "wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,";
+    return predict(known(tile + shares + "TA=0,TB=1").traits, problem, h100()).time_us;
+  };
+  const double none = time_us(""), of_two = time_us("K_SHARES=2,") - none;
+  EXPECT_GT(of_two, 0);
+  EXPECT_LT(of_two, .01 * none);
+  EXPECT_NEAR(time_us("K_SHARES=4,") - none, 3 * of_two, .1 * of_two);
+}
+
 // The model's time of the best config with these parts of its text.
 double best_us(const char* problem_text, const char* with) {
   static const std::vector<KnownConfig> all = all_of_bf16();

@@ -29,15 +29,15 @@ Candidates listed_candidates(const TuneRequest& request, const Problem& problem)
 
 // The parameters that the problem settles, and those of shares in the L2 where it keeps none.
 std::vector<FixedParam> settled_here(const std::vector<const KernelFamily*>& families,
-                                     const Problem& problem, const DeviceSpec& device) {
-  std::vector<FixedParam> settled = settled_params(problem);
+                                     const TuneRequest& request, const Problem& problem) {
+  std::vector<FixedParam> settled = settled_params(problem, request.in_one_order);
   for (const KernelFamily* const family : families) {
     const std::optional<std::size_t> kept = family->find_trait(&Traits::kept_sixteenths);
     if (!kept) continue;
     const ParamSpec& param = family->params[*kept];
     const bool may_keep_any =
         std::any_of(param.values.begin(), param.values.end(),
-                    [&](int sixteenths) { return may_keep(sixteenths, problem, device); });
+                    [&](int sixteenths) { return may_keep(sixteenths, problem, request.device); });
     if (!may_keep_any) settled.push_back({param.name, 0, family});
   }
   return settled;
@@ -57,7 +57,7 @@ Candidates enumerated_candidates(const TuneRequest& request, const Problem& prob
     });
   }
   Space space = enumerate(
-      families, settled_here(families, problem, request.device), {always, seen_by_problems, here},
+      families, settled_here(families, request, problem), {always, seen_by_problems, here},
       {request.most_points, request.seed},
       [&](const KernelFamily& family) { return rules_of_problem(family, problem, request.device); },
       memory, planning_threads(request));

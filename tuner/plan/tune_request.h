@@ -31,6 +31,7 @@ struct TuneRequest {
   std::string cuda_version, driver_version;
   std::vector<KnownConfig> only;  // try these alone (--config, ladder); empty: search the space
   bool specialises = false;       // each of these is tried as specialised_for() the problem
+  bool in_one_order = false;      // configs that give a row of D the same bits for every M
   std::vector<const KernelFamily*> families;  // search these alone; empty: all
   std::string strategy;  // of search/strategy/strategy_by_name.h; empty: model, but list order
                          // where all points are to be tried

@@ -54,13 +54,13 @@ struct Modelled {
 
 // The static model's `most` best of each order of sums; in any order under one empty text.
 std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const Problem& problem,
-                                              std::size_t most, bool in_one_order,
-                                              SpaceMemory& memory) {
+                                              std::size_t most, SpaceMemory& memory) {
   const ConfigList points = candidates_for(request, problem, memory).points;
   std::map<std::string, std::vector<std::pair<double, std::size_t>>> orders;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const KnownConfig config = points[i];
-    const auto order = in_one_order ? order_of_sums(config) : std::optional<std::string>("");
+    const auto order =
+        request.in_one_order ? order_of_sums(config) : std::optional<std::string>("");
     if (!order) continue;
     orders[*order].emplace_back(predict(config.traits, problem, request.device).time_us, i);
   }
@@ -142,12 +142,11 @@ std::string text_for_any_m(const KnownConfig& config) {
 }
 
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
-                                    const std::vector<Problem>& problems, Database& database,
-                                    bool in_one_order) {
+                                    const std::vector<Problem>& problems, Database& database) {
   if (request.has_list()) {
     std::vector<KnownConfig> listed = request.only;
     std::erase_if(listed, [&](const KnownConfig& one) {
-      return in_one_order && !order_of_sums(one).has_value();
+      return request.in_one_order && !order_of_sums(one).has_value();
     });
     return listed;
   }
@@ -158,17 +157,17 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
   SpaceMemory memory;
   for (const Problem& problem : problems) {
     if (request.interruption.requested()) return {};
-    modelled.push_back(modelled_best(request, problem, most, in_one_order, memory));
+    modelled.push_back(modelled_best(request, problem, most, memory));
   }
   std::set<std::string> orders = promising_orders(modelled);
-  const OneOrder stored = in_one_order ? stored_orders(request, database) : OneOrder();
+  const OneOrder stored = request.in_one_order ? stored_orders(request, database) : OneOrder();
   const auto* const held = stored.order_for(device_key(request.device), problems.front());
   if (held != nullptr) orders.insert(*held);
   if (orders.empty()) return {};
   std::vector<std::vector<KnownConfig>> known, best;
   for (const Problem& problem : problems) {
     known.push_back(known_best(request, problem, database, environment,
-                               in_one_order ? orders : std::set<std::string>()));
+                               request.in_one_order ? orders : std::set<std::string>()));
   }
   for (const std::string& order : orders) {
     for (auto& its : modelled) best.push_back(std::move(its[order].best));

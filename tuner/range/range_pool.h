@@ -16,12 +16,11 @@ namespace gemm_tune {
 // best of earlier runs, then by turns what the static model expects to be the fastest at each of
 // the problems. Depends on nothing that trying these configs adds to the database, so that a run
 // that was stopped goes on. With a list of configs in the request: that list. problems: differ in M
-// alone. in_one_order: only configs whose order of sums is known, of the few orders whose best
+// alone. In one order: only configs whose order of sums is known, of the few orders whose best
 // configs the static model expects to lose the least, and of the one that look-ups have now.
 // Empty where an interruption is requested meanwhile.
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
-                                    const std::vector<Problem>& problems, Database& database,
-                                    bool in_one_order = false);
+                                    const std::vector<Problem>& problems, Database& database);
 
 // What the database knows of the device, in one order of sums.
 OneOrder stored_orders(const TuneRequest& request, const Database& database);

@@ -27,14 +27,12 @@ constexpr int kMostSearches = 32;
 
 class RangeTuning {
  public:
-  RangeTuning(const TuneRequest& request, double within, Database& database, const RunSearch& run,
-              bool in_one_order)
+  RangeTuning(const TuneRequest& request, double within, Database& database, const RunSearch& run)
       : request_(request),
         environment_(environment_of(request)),
         database_(database),
         run_(run),
-        in_one_order_(in_one_order),
-        pool_(range_pool(request, request.problems, database, in_one_order)) {
+        pool_(range_pool(request, request.problems, database)) {
     tuned_.range.pool = pool_.size();
     tuned_.range.within = within;
     tuned_.range.measured = request.measure;
@@ -42,13 +40,13 @@ class RangeTuning {
 
   RangeTuned run() {
     if (pool_.empty()) {
-      if (in_one_order_ && !request_.interruption.requested()) throw NothingFound(kNoOrder);
+      if (request_.in_one_order && !request_.interruption.requested()) throw NothingFound(kNoOrder);
       tuned_.report = run_(request_);  // which says why nothing is left, or is interrupted at once
       return std::move(tuned_);
     }
     if (request_.measure && !time_pool()) return std::move(tuned_);
     times_ = times();
-    if (in_one_order_) keep_one_order();
+    if (request_.in_one_order) keep_one_order();
     for (int i = 0; i < kMostSearches; ++i) {
       const std::vector<std::size_t> chosen = fewest_configs(times_, tuned_.range.within);
       if (chosen.empty()) break;  // all have failed, as the last report says
@@ -231,7 +229,6 @@ class RangeTuning {
   const Environment environment_;
   Database& database_;
   const RunSearch& run_;
-  const bool in_one_order_;
   const std::vector<KnownConfig> pool_;
   TimesOfConfigs times_;
   RangeTuned tuned_;
@@ -240,8 +237,8 @@ class RangeTuning {
 }  // namespace
 
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
-                      const RunSearch& run, bool in_one_order) {
-  return RangeTuning(request, within, database, run, in_one_order).run();
+                      const RunSearch& run) {
+  return RangeTuning(request, within, database, run).run();
 }
 
 }  // namespace gemm_tune

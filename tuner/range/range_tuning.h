@@ -48,10 +48,10 @@ struct RangeTuned {
 
 // problems: those of the request, which differ in M alone, ascending. within: how much longer than
 // the best config the chosen ones may take at each M, as a share. Without a GPU the static model
-// chooses among the pool, and only the chosen ones are compiled. in_one_order: all configs have one
+// chooses among the pool, and only the chosen ones are compiled. In one order all configs have one
 // order of sums: that of look-ups where finals of earlier runs have verified it at as many M, else
 // the one whose best configs lose the least on the average.
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
-                      const RunSearch& run, bool in_one_order = false);
+                      const RunSearch& run);
 
 }  // namespace gemm_tune

@@ -8,7 +8,9 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/launch/launch_recipe.h"
@@ -29,10 +31,11 @@ class Elements {
       : type_(type), bytes_(static_cast<std::size_t>(rows * columns * bytes_of(type))) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> between(-1, 1);
-    const MatrixView view{bytes_.data(), rows, columns, columns, 1, 0, type};
-    for (int row = 0; row < rows; ++row) {
-      for (int column = 0; column < columns; ++column) view.set(row, column, between(random));
-    }
+    for (int i = 0; i < rows * columns; ++i) set(i, between(random));
+  }
+
+  void set(int element, float value) {
+    MatrixView{bytes_.data(), 1, element + 1, element + 1, 1, 0, type_}.set(0, element, value);
   }
 
   const void* at(int element) const { return bytes_.data() + element * bytes_of(type_); }
@@ -146,8 +149,16 @@ TEST(OrderOfSums, IsSaidByFourFamiliesWhereMAndThePlaceDecideNothing) {
   EXPECT_EQ(order_of(with_replaced(kWorkspace, "SPLIT_K=4", "SPLIT_K=9")), "none");
   EXPECT_EQ(order_of("naive/BM=16,BN=16,COALESCED=1,PRED=0"), "naive rising");
   EXPECT_EQ(order_of("wgmma/AB=2,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1"), "wgmma rising");
-  EXPECT_EQ(order_of("wgmma/AB=2,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,SPLIT_K=2,TA=1,TB=0"),
-            "none");
+  const std::string cluster = "wgmma/AB=2,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,SPLIT_K=2,TA=1,TB=0";
+  EXPECT_EQ(order_of(cluster), "wgmma rising,K_SHARES=2");
+  EXPECT_EQ(order_of(with_replaced(cluster, "SPLIT_K=2", "K_SHARES=2")), order_of(cluster));
+  EXPECT_EQ(order_of(with_replaced(cluster, "SPLIT_K=2", "K_SHARES=4")), "wgmma rising,K_SHARES=4");
+  EXPECT_EQ(order_of(with_replaced(cluster, "SPLIT_K=2", "SPLIT_K=4,K_SHARES=4")),
+            "wgmma rising,K_SHARES=4");
+  EXPECT_EQ(order_of(with_replaced(cluster, "SPLIT_K=2", "SPLIT_K=4")), "none");
+  EXPECT_EQ(
+      order_of("wgmma/AB=3,CD=2,BM=64,BN=32,GROUPS=1,PINGPONG=0,SPLIT_K=2,PROMOTE=64,TA=0,TB=1"),
+      "wgmma PROMOTE=64,K_SHARES=2");
   EXPECT_EQ(order_of("wgmma/AB=1,CD=0,BM=64,BN=16,GROUPS=1,PINGPONG=0,REDUCE=1,TA=0,TB=1"), "none");
   EXPECT_EQ(order_of("wgmma/AB=3,CD=2,BM=64,BN=16,GROUPS=1,PINGPONG=0,TA=0,TB=1"),
             "wgmma PROMOTE=128");
@@ -159,6 +170,52 @@ TEST(OrderOfSums, IsSaidByFourFamiliesWhereMAndThePlaceDecideNothing) {
   EXPECT_EQ(order_of(with_replaced(tiles, "TAIL=0", "TAIL=1")), "none");
   EXPECT_EQ(order_of(with_replaced(tiles, "WARPS_K=1", "WARPS_K=2")), "none");
   EXPECT_EQ(order_of("tiled_2d/BM=64,BN=64,BK=8,TM=4,TN=4,PRED=1"), "none");
+}
+
+// The whole of D, of operands that the config's types and layout decide. Row 0 of A is of -0.
+std::vector<char> product(const std::string& text, int m, int n, int k) {
+  EmulatedKernel kernel(object_of(text), text);
+  const Signature& types = kernel.config().traits.signature;
+  const Layout layout = kernel.config().recipe.layout;
+  const Problem problem = packed_problem(m, n, k, layout, 1, types);
+  EXPECT_EQ(why_illegal(kernel.config().recipe, problem), std::nullopt) << text;
+  const bool is_a_transposed = transposes_a(layout);
+  Elements a(types.a, is_a_transposed ? k : m, is_a_transposed ? m : k, 1);
+  const Elements b(types.b, transposes_b(layout) ? n : k, transposes_b(layout) ? k : n, 2);
+  for (int i = 0; i < k; ++i) a.set(is_a_transposed ? i * m : i, -0.0f);
+  std::vector<char> d(static_cast<std::size_t>(m * n * bytes_of(types.d)));
+  GemmCall call = packed_call(problem);
+  call.A = a.at(0);
+  call.B = b.at(0);
+  call.C = call.D = d.data();
+  kernel.run(call, tensor_core_of(90));
+  return d;
+}
+
+// Tiles, operands' places and consumers differ; shares end inside and at ends of blocks of K, and
+// some have none.
+TEST(OrderOfSums, SharesOfOneCtaHaveTheBitsOfACluster) {
+  int orders = 0;
+  for (const auto& [order, configs] : configs_by_order()) {
+    std::set<int> ctas;
+    for (const std::string& text : configs) {
+      const Traits& traits = check_config(parse_config(text)).traits;
+      if (traits.split_k > 1 || traits.serial_shares > 1) ctas.insert(traits.split_k);
+    }
+    if (!ctas.contains(1)) continue;
+    EXPECT_EQ(ctas.size(), 2u) << order;
+    for (const auto& [m, n, k] :
+         {std::tuple(40, 24, 328), std::tuple(136, 72, 40), std::tuple(72, 200, 256)}) {
+      std::optional<std::vector<char>> all;
+      for (const std::string& config : configs) {
+        const std::vector<char> d = product(config, m, n, k);
+        if (!all) all = d;
+        EXPECT_EQ(d, *all) << order << "\n" << config << " " << k;
+      }
+    }
+    ++orders;
+  }
+  EXPECT_EQ(orders, 7);
 }
 
 TEST(OrderOfSums, OfSharesIsThatOfAClusterAndOfTheWorkspace) {

@@ -38,7 +38,8 @@ class RangeTuningTest : public testing::Test {
     return request;
   }
 
-  RangeTuned tune(const TuneRequest& request, double within, bool in_one_order = false) {
+  RangeTuned tune(TuneRequest request, double within, bool in_one_order = false) {
+    request.in_one_order = in_one_order;
     Database database(file_, Database::Mode::create_or_open);
     const auto search = [&](const TuneRequest& asked) {
       database.begin_run({"test", "13.0", "", "with fakes", 1});
@@ -48,7 +49,7 @@ class RangeTuningTest : public testing::Test {
       }
       return report;
     };
-    return tune_range(request, within, database, search, in_one_order);
+    return tune_range(request, within, database, search);
   }
 
   Choice choice(const TuneRequest& request, std::int64_t m) const {
@@ -108,7 +109,7 @@ TEST_F(RangeTuningTest, AnMThatThePoolWasNotTimedAtIsJudgedByTheFinals) {
     database.begin_run({"test", "13.0", "", "with fakes", 1});
     return gemm_tune::tune(asked, database, [](const Progress&) {});
   };
-  const RangeReport range = tune_range(request_of(true), 0.05, database, search, false).range;
+  const RangeReport range = tune_range(request_of(true), 0.05, database, search).range;
   ASSERT_FALSE(range.rows.empty());
   for (const RangeRow& row : range.rows) {
     EXPECT_GT(row.of_best, 0) << to_string(row.problem);
