@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -46,31 +47,51 @@ std::vector<KnownConfig> known_best(const TuneRequest& request, const Problem& p
   return best;
 }
 
-// Configs, and the least of their times.
+// What the static model expects of the configs of an order.
 struct Modelled {
-  std::vector<KnownConfig> best;  // the best first
+  std::vector<std::vector<KnownConfig>> best;  // lists, in each the best first
   double least_us = 0;
 };
 
-// The static model's `most` best of each order of sums; in any order under one empty text.
+// Whether CTAs of a cluster share a tile along K. On the scale of the model's time such configs are
+// a class of their own: of weights that lie in the L2 they are the fastest where it expects others
+// to be so by a tenth (docs/notes/kernels/batch_invariant.md).
+bool shares_in_cluster(const Traits& traits) {
+  return traits.split_k > 1 && traits.cluster_ctas > 1;
+}
+constexpr double kMostBehind = 1.25;  // the best of one class, as the model's times
+
+// The static model's `most` best of each order of sums; in any order under one empty text. A list
+// of those that share tiles in clusters, and one of others, but for a list that is far behind.
 std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const Problem& problem,
                                               std::size_t most, SpaceMemory& memory) {
   const ConfigList points = candidates_for(request, problem, memory).points;
-  std::map<std::string, std::vector<std::pair<double, std::size_t>>> orders;
+  using Timed = std::vector<std::pair<double, std::size_t>>;
+  std::map<std::string, std::map<bool, Timed>> orders;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const KnownConfig config = points[i];
     const auto order =
         request.in_one_order ? order_of_sums(config) : std::optional<std::string>("");
     if (!order) continue;
-    orders[*order].emplace_back(predict(config.traits, problem, request.device).time_us, i);
+    orders[*order][shares_in_cluster(config.traits)].emplace_back(
+        predict(config.traits, problem, request.device).time_us, i);
   }
   std::map<std::string, Modelled> found;
-  for (auto& [order, timed] : orders) {
-    const auto end = timed.begin() + static_cast<std::ptrdiff_t>(std::min(most, timed.size()));
-    std::partial_sort(timed.begin(), end, timed.end());
+  for (auto& [order, classes] : orders) {
     Modelled& its = found[order];
-    its.least_us = timed.front().first;
-    for (auto one = timed.begin(); one != end; ++one) its.best.push_back(points[one->second]);
+    its.least_us = std::numeric_limits<double>::infinity();
+    for (auto& [in_cluster, timed] : classes) {
+      const auto end = timed.begin() + static_cast<std::ptrdiff_t>(std::min(most, timed.size()));
+      std::partial_sort(timed.begin(), end, timed.end());
+      its.least_us = std::min(its.least_us, timed.front().first);
+    }
+    for (const auto& [in_cluster, timed] : classes) {
+      if (timed.front().first > kMostBehind * its.least_us) continue;
+      std::vector<KnownConfig>& list = its.best.emplace_back();
+      for (std::size_t i = 0; i < std::min(most, timed.size()); ++i) {
+        list.push_back(points[timed[i].second]);
+      }
+    }
   }
   return found;
 }
@@ -170,7 +191,9 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
                                request.in_one_order ? orders : std::set<std::string>()));
   }
   for (const std::string& order : orders) {
-    for (auto& its : modelled) best.push_back(std::move(its[order].best));
+    for (auto& its : modelled) {
+      std::move(its[order].best.begin(), its[order].best.end(), std::back_inserter(best));
+    }
   }
   pool.add_by_turns(known);
   pool.add_by_turns(best);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which configs a range of M tries, by the static model alone.
+#include "tuner/range/range_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/device/device_spec.h"
+#include "kernel_templates/registry/order_of_sums.h"
+#include "kernel_templates/registry/registry.h"
+#include "tests/temp_folder.h"
+
+namespace gemm_tune {
+namespace {
+
+class RangePoolTest : public testing::Test {
+ protected:
+  std::vector<KnownConfig> pool(bool in_one_order) {
+    TuneRequest request;
+    request.device = find_device_spec("sm_90").value();
+    request.families = {find_family("wgmma")};
+    request.in_one_order = in_one_order;
+    request.budget = 60;
+    for (const char* m : {"1", "32", "128", "4096"}) {
+      request.problems.push_back(parse_problem(m + std::string("x4096x4096:type=bf16:layout=nt")));
+    }
+    return range_pool(request, request.problems, database_);
+  }
+
+ private:
+  const TempFolder folder_;
+  Database database_{folder_.path() / "a.db", Database::Mode::create_or_open};
+};
+
+TEST_F(RangePoolTest, AnOrderWithSharesHasClustersForFewRowsAndCtasWithAllSharesForMany) {
+  struct Count {
+    int clusters = 0, serial = 0;
+  };
+  std::map<std::string, Count> counts;
+  for (const KnownConfig& config : pool(true)) {
+    Count& its = counts[order_of_sums(config).value()];
+    its.clusters += config.traits.split_k > 1 ? 1 : 0;
+    its.serial += config.traits.serial_shares > 1 ? 1 : 0;
+  }
+  EXPECT_TRUE(counts.contains("wgmma rising"));
+  for (const char* order : {"wgmma rising,K_SHARES=2", "wgmma rising,K_SHARES=4"}) {
+    EXPECT_GE(counts[order].clusters, 4) << order;
+    EXPECT_GE(counts[order].serial, 4) << order;
+  }
+}
+
+TEST_F(RangePoolTest, AnyOrderHasClustersThatShareTilesAndNoCtaWithShares) {
+  int clusters = 0;
+  for (const KnownConfig& config : pool(false)) {
+    clusters += config.traits.split_k > 1 ? 1 : 0;
+    EXPECT_EQ(config.traits.serial_shares, 1);
+  }
+  EXPECT_GE(clusters, 6);
+}
+
+}  // namespace
+}  // namespace gemm_tune
