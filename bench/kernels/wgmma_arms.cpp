@@ -96,7 +96,8 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceSpec& d
     if (param.role == Role::transposed_a) values = {transposes_a(problem.layout) ? 1 : 0};
     if (param.role == Role::transposed_b) values = {transposes_b(problem.layout) ? 1 : 0};
     if (param.role == Role::repack) values = {0};
-    if (param.searched == SearchScope::where_d_is_unaligned && d_is_aligned) {
+    if (param.searched == SearchScope::in_one_order ||
+        (param.searched == SearchScope::where_d_is_unaligned && d_is_aligned)) {
       values = {param.default_value.value()};
     }
     std::vector<std::vector<int>> longer;
