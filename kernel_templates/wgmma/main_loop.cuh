@@ -76,19 +76,24 @@ class MainLoop {
 
   // Of a whole tile.
   __device__ void multiply_shares(Sums& sums, const Unit& unit) {
-    int begin = 0, end = first_block(unit.k_end, 1, kP.K_SHARES);
+    int begin = 0, end = end_of_share(unit, 0);
     multiply_blocks(sums, begin, end);
     end_blocks(begin, end);
 #pragma unroll 1
     for (int share = 1; share < kP.K_SHARES; ++share) {
       begin = end;
-      end = first_block(unit.k_end, share + 1, kP.K_SHARES);
+      end = end_of_share(unit, share);
       Sums next;
       set_to_zero(next);  // no block adds to them, but undefined sums make ptxas spill
       multiply_blocks(next, begin, end);
       end_blocks(begin, end);
       add(sums, next);
     }
+  }
+
+  // As Schedule ends a part: of a cluster's CTAs each has a share.
+  static __device__ int end_of_share(const Unit& unit, int share) {
+    return static_cast<int>(1LL * unit.k_end * (share + 1) / shares(kP));
   }
 
   static __device__ void set_to_zero(Sums& sums) {

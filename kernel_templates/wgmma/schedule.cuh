@@ -27,11 +27,6 @@ __device__ inline int k_blocks_of(const Args& args) {
   return blocks < shares(kP) ? shares(kP) : blocks;
 }
 
-// The first block of a part of K, or the end of the part before.
-__device__ inline int first_block(int k_blocks, int part, int parts) {
-  return static_cast<int>(1LL * k_blocks * part / parts);
-}
-
 // Where the CTA's tile of a cluster tile lies.
 __device__ inline void locate(const Args& args, const ClusterPlace& place, int tile, Unit& unit) {
   const TilePlace at = tile_place(args.tiles, tile);
@@ -75,8 +70,8 @@ class Schedule {
  private:
   __device__ void take(int tile, int part, int parts, Unit& unit) const {
     locate(args_, place_, tile, unit);
-    unit.k_begin = first_block(k_blocks_, part, parts);
-    unit.k_end = first_block(k_blocks_, part + 1, parts);
+    unit.k_begin = static_cast<int>(1LL * k_blocks_ * part / parts);
+    unit.k_end = static_cast<int>(1LL * k_blocks_ * (part + 1) / parts);
   }
 
   // Workers of one k are neighbours: they read the same rows.
