@@ -236,6 +236,29 @@ const char* why_unexportable(const Winner& winner) {
   return is_strided ? "has an epilogue" : "is for a batch of pointers";
 }
 
+// "takes two launches or has an epilogue": why these are not exported.
+std::string reasons_of(const std::vector<Winner>& unexportable) {
+  std::set<std::string> reasons;
+  for (const Winner& winner : unexportable) reasons.insert(why_unexportable(winner));
+  std::string text;
+  for (const std::string& reason : reasons) text += (text.empty() ? "" : " or ") + reason;
+  return text;
+}
+
+// Adds a sentence about the problems of which no kernel is exported.
+void tell_of_left_out(const std::vector<Winner>& exported, std::vector<Winner> of_any,
+                      std::vector<std::string>& notes) {
+  const auto problem = [](const Winner& winner) { return to_string(winner.record.problem); };
+  std::set<std::string> held, left_out;
+  for (const Winner& winner : exported) held.insert(problem(winner));
+  std::erase_if(of_any, [&](const Winner& winner) { return held.contains(problem(winner)); });
+  if (of_any.empty()) return;
+  for (const Winner& winner : of_any) left_out.insert(problem(winner));
+  notes.push_back(std::to_string(left_out.size()) +
+                  (left_out.size() == 1 ? " tuned problem is" : " tuned problems are") +
+                  " left out of the export: the kernel of each " + reasons_of(of_any));
+}
+
 // Why no winner can be exported.
 std::string why_none(const Database* own, const std::vector<std::filesystem::path>& layers,
                      const std::string& arch, const KernelRevisions& revisions,
@@ -243,11 +266,8 @@ std::string why_none(const Database* own, const std::vector<std::filesystem::pat
   const std::string where = own == nullptr ? "layers" : "database '" + own->path().string() + "'";
   const auto of_any = load_layered_winners(own, layers, arch, revisions, Launches::any, rule);
   if (!of_any.winners.empty()) {
-    std::set<std::string> reasons;
-    for (const Winner& winner : of_any.winners) reasons.insert(why_unexportable(winner));
-    std::string text;
-    for (const std::string& reason : reasons) text += (text.empty() ? "" : " or ") + reason;
-    return "each usable winner for " + arch + " in the " + where + " " + text +
+    return "each usable winner for " + arch + " in the " + where + " " +
+           reasons_of(of_any.winners) +
            ", which no export holds: time a config of another kind, too";
   }
   return "the " + where + (own == nullptr ? " have" : " has") + " no usable winner for " + arch +
@@ -268,9 +288,11 @@ ExportedKernels export_kernels(const Database* own,
                                const std::string& arch, const KernelRevisions& revisions,
                                const WinnerRule& rule) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
-  const auto [winners, notes] =
-      load_layered_winners(own, layers, arch, revisions, Launches::one, rule);
+  auto [winners, notes] = load_layered_winners(own, layers, arch, revisions, Launches::one, rule);
   if (winners.empty()) throw NothingFound(why_none(own, layers, arch, revisions, rule));
+  tell_of_left_out(winners,
+                   load_layered_winners(own, layers, arch, revisions, Launches::any, rule).winners,
+                   notes);
   const std::vector<KnownConfig> builtin = builtin_variants(arch, winners);
   KernelTable kernels;
   kernels.add(builtin);

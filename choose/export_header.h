@@ -27,7 +27,8 @@ std::string export_header(const Database& database, const std::string& arch,
 struct ExportedKernels {
   std::string header;
   std::vector<KnownConfig> kernels;
-  std::vector<std::string> notes;  // a sentence for each layer that was left out
+  // Sentences: of each layer that was left out, and of the problems that were.
+  std::vector<std::string> notes;
 };
 
 // Of the user's database, where there is one, and the layers below it (choose/layered.h). Throws as

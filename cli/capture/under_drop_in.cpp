@@ -184,12 +184,9 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
                      " is itself run by gemm-tune run, capture or speed-up, and only one of them "
                      "would see the program's calls: leave one out");
   }
-  if (const std::optional<std::string> name = asked_accuracy()) {
-    const std::optional<Accuracy> accuracy = accuracy_named(*name);
-    if (!accuracy || info_of(*accuracy).operands != OperandKind::f32) {
-      throw UsageError("GEMM_TUNE_BLAS_ACCURACY is '" + excerpt(*name) +
-                       "': it must be an accuracy class of fp32 products, as fp32_f16x3");
-    }
+  const std::optional<std::string> accuracy = asked_accuracy();
+  if (accuracy && !fp32_accuracy_named(*accuracy)) {
+    throw UsageError("GEMM_TUNE_BLAS_ACCURACY is '" + excerpt(*accuracy) + "': " + kNoFp32Accuracy);
   }
   library_file(kDropIn);
 }

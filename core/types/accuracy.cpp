@@ -15,6 +15,11 @@ std::optional<Accuracy> accuracy_named(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<Accuracy> fp32_accuracy_named(std::string_view text) {
+  const std::optional<Accuracy> named = accuracy_named(text);
+  return named && info_of(*named).operands == OperandKind::f32 ? named : std::nullopt;
+}
+
 std::string accuracy_names() {
   std::string names;
   for (const AccuracyInfo& info : kAccuracyTable) {

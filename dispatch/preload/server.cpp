@@ -41,12 +41,10 @@ Settings Settings::from(Get* get) {
     }
   }
   if (const char* const name = get("GEMM_TUNE_BLAS_ACCURACY")) {
-    const std::optional<Accuracy> accuracy = accuracy_named(name);
-    if (accuracy && info_of(*accuracy).operands == OperandKind::f32) {
+    if (const std::optional<Accuracy> accuracy = fp32_accuracy_named(name)) {
       settings.arithmetic.accuracy = c_accuracy_of(*accuracy);
     } else {
-      settings.error = std::string("GEMM_TUNE_BLAS_ACCURACY is '") + name +
-                       "': it must be an accuracy class of fp32 products, as fp32_f16x3";
+      settings.error = std::string("GEMM_TUNE_BLAS_ACCURACY is '") + name + "': " + kNoFp32Accuracy;
     }
   }
   if (const char* const tf32 = get("NVIDIA_TF32_OVERRIDE")) {

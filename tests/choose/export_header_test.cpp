@@ -436,6 +436,19 @@ TEST_F(ExportHeaderTest, NamesTheReasonsWhereNoWinnerCanBeExported) {
   expect_reason("sm_90", "takes tensor maps or other arguments of its own");
 }
 
+TEST_F(ExportHeaderTest, TellsOfProblemsThatAreLeftOut) {
+  Database database = writable(file_);
+  const auto notes = [&] { return export_kernels(&database, {}, "sm_86", kRevisions).notes; };
+  const std::string plain =
+      "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=1,PAD=4,INTERLEAVE=1,PRED=1";
+  store_measured(database, kA6000, "1024x1024x1001", plain, 70);
+  EXPECT_THAT(notes(), testing::IsEmpty());
+  store_measured(database, kA6000, "512x512x501:epilogue=relu", plain, 20);
+  store_measured(database, kA6000, "256x256x501:epilogue=relu", plain, 10);
+  EXPECT_THAT(notes(), testing::ElementsAre("2 tuned problems are left out of the export: the "
+                                            "kernel of each has an epilogue"));
+}
+
 TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
   write_header(sample_database(file_), "sm_86");
   write("main.cpp", R"cpp(
