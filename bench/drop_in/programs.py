@@ -132,7 +132,8 @@ def products_in_context(counted, served):
         found = {}
         for shape in report:
             if shape.get("timed"):
-                key = (shape["function"], problem_of(shape), shape["type_a"], shape["epilogue"], shape["alignment"])
+                key = (shape["function"], problem_of(shape), shape["type_a"], shape["epilogue"],
+                       "/".join(map(str, shape["alignments"])))
                 us, timed, count, expected = found.get(key, (0, 0, 0, None))
                 found[key] = (us + shape["gpu_us"], timed + shape["timed"], count + calls(shape),
                               (shape["expected_us"], shape["cublas_us"]) if "expected_us" in shape else expected)

@@ -80,11 +80,6 @@ std::optional<Problem> problem_called(const Json& line) {
     return std::max(alignment_of(static_cast<std::uint64_t>(bytes)), bytes_of(type));
   };
   const Signature& types = *product.types;
-  if (!line.contains("alignments")) {  // of an earlier version
-    Problem problem = in_class(*packed, aligned(line.at("alignment"), types.a) / bytes_of(types.a));
-    problem.epilogue = epilogue->transposed();
-    return problem;
-  }
   // cuBLAS's A is the row-major B.
   const Json& all = line.at("alignments");
   Problem problem = *packed;

@@ -83,7 +83,6 @@ std::string shape_line(int pid, const Shape& shape) {
                  {"algorithm", key.algorithm},
                  {"epilogue", epilogue_name(key.epilogue)},
                  {"device", key.device},
-                 {"alignment", key.least_alignment()},
                  {"alignments", {key.alignment_a, key.alignment_b, key.alignment_c}},
                  {"served", shape.served.load()},
                  {"declined", declined},

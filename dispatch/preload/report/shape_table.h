@@ -5,7 +5,6 @@
 // the counts may be read at any time, also while the process exits. Any number of threads.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -26,8 +25,6 @@ struct ShapeKey {
   std::int32_t compute_type = 0, algorithm = 0, epilogue = 0, separate_c = 0;
   std::int16_t device = 0, accuracy = 0;  // gt_accuracy, where GEMM_TUNE_BLAS_ACCURACY names one
   std::int32_t alignment_a = 0, alignment_b = 0, alignment_c = 0;
-
-  std::int32_t least_alignment() const { return std::min({alignment_a, alignment_b, alignment_c}); }
 
   friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
 };

@@ -29,7 +29,7 @@ shift
 case $db in */no-winners.db) us=20;; *) us=12; export SERVED=1;; esac
 if [ $verb = speed-up ]; then echo "not JSON"; EXIT; fi
 if [ -n "$report" ]; then echo '{"function": "cublasSgemm", "m": 8, "n": 9, "k": 7, "batch": 1, "op_a": "N", "op_b": "T",
- "type_a": "f32", "type_b": "f32", "type_c": "f32", "epilogue": "none", "alignment": 16, "served": 3, "declined": {},
+ "type_a": "f32", "type_b": "f32", "type_c": "f32", "epilogue": "none", "alignments": [16, 16, 16], "served": 3, "declined": {},
  "timed": 2, "gpu_us": '$us', "expected_us": 5, "cublas_us": 11}' | tr -d '\\n' > $report; fi
 exec "$@"
 """
@@ -37,7 +37,7 @@ exec "$@"
 
 def shape(m, us, timed=1, served=1, **fields):
     return {"function": "cublasSgemm", "m": m, "n": 1, "k": 1, "batch": 1, "op_a": "N", "op_b": "N", "type_a": "f32",
-            "epilogue": "none", "alignment": 4, "served": served, "declined": {}, "timed": timed, "gpu_us": us, **fields}
+            "epilogue": "none", "alignments": [4, 4, 4], "served": served, "declined": {}, "timed": timed, "gpu_us": us, **fields}
 
 
 class ProgramsTest(unittest.TestCase):
@@ -62,7 +62,7 @@ class ProgramsTest(unittest.TestCase):
         self.assertRegex(text, r"mlp_step:fp32 +step +3\.000 +2\.000 +1\.500")
         self.assertIn("results differ by 0.0e+00 served", text)
         self.assertIn("with winners: served 3 of 3 calls, 100.0 % of their operations", text)
-        self.assertRegex(text, r"10\.0 +6\.0 +11\.0 +5\.0 +3  cublasSgemm 9x8x7:layout=tn f32 none 16")
+        self.assertRegex(text, r"10\.0 +6\.0 +11\.0 +5\.0 +3  cublasSgemm 9x8x7:layout=tn f32 none 16/16/16")
 
     def test_results_beyond_the_bound_are_wrong(self):
         code, text = self.run_with(2.1, ":")

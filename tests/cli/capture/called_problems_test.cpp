@@ -33,26 +33,31 @@ constexpr const char* kF32 = R"("type_a":"f32","type_b":"f32","type_c":"f32",)";
 
 TEST_F(CalledProblemsTest, ACallOfCublasIsTheRowMajorProblemWithTheOperandsSwapped) {
   const std::string f32 = kF32;
-  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)"),
-            "12x8x16");
-  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":5,"op_a":"T","op_b":"N","alignment":16)"),
-            "12x8x16:layout=nt:batch=5");
-  EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"C","alignment":4)"),
-            "12x8x16:layout=tn:align=4");
-  EXPECT_EQ(text_of(f32 + R"("m":9,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":4)"),
-            "12x9x16");
+  EXPECT_EQ(
+      text_of(f32 +
+              R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignments":[16,16,16])"),
+      "12x8x16");
+  EXPECT_EQ(
+      text_of(f32 +
+              R"("m":8,"n":12,"k":16,"batch":5,"op_a":"T","op_b":"N","alignments":[16,16,16])"),
+      "12x8x16:layout=nt:batch=5");
+  EXPECT_EQ(
+      text_of(f32 + R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"C","alignments":[4,4,4])"),
+      "12x8x16:layout=tn:align=4");
+  EXPECT_EQ(
+      text_of(f32 + R"("m":9,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignments":[4,16,4])"),
+      "12x9x16");
   EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"f16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
-                    "op_a":"N","op_b":"N","alignment":16)"),
+                    "op_a":"N","op_b":"N","alignments":[16,16,16])"),
             "16x8x24:type=f16/f16/f32/f32");
   EXPECT_EQ(text_of(f32 + R"("m":8,"n":12,"k":16,"batch":5,"batch_kind":"pointers",
-                    "op_a":"T","op_b":"N","alignment":16,"alignments":[16,16,16])"),
+                    "op_a":"T","op_b":"N","alignments":[16,16,16])"),
             "12x8x16:layout=nt:batch=5:pointers");
 }
 
 TEST_F(CalledProblemsTest, TheAlignmentOfEachOperandOfACallIsThatOfTheProblem) {
   const auto aligned = [&](const std::string& alignments, const std::string& m = "8") {
-    return text_of(std::string(kF32) +
-                   R"("n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":4,"m":)" + m +
+    return text_of(std::string(kF32) + R"("n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","m":)" + m +
                    ",\"alignments\":" + alignments);
   };
   EXPECT_EQ(aligned("[16,16,16]"), "12x8x16");
@@ -63,13 +68,13 @@ TEST_F(CalledProblemsTest, TheAlignmentOfEachOperandOfACallIsThatOfTheProblem) {
   EXPECT_EQ(aligned("[4,3,99]"), "12x8x16:align=4/4/16/16");
   EXPECT_EQ(aligned("[3,5,7]"), "12x8x16:align=4");  // no alignment is below an element
   EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"f16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
-                    "op_a":"N","op_b":"N","alignment":2,"alignments":[2,16,16])"),
+                    "op_a":"N","op_b":"N","alignments":[2,16,16])"),
             "16x8x24:type=f16/f16/f32/f32:align=16/2/16/16");
 }
 
 TEST_F(CalledProblemsTest, AnAccuracyThatWasAskedForIsTheProblems) {
   const std::string sizes =
-      R"(,"m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)";
+      R"(,"m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignments":[16,16,16])";
   EXPECT_EQ(text_of(kF32 + (R"("accuracy":"fp32_f16x3")" + sizes)), "12x8x16:type=f32+fp32_f16x3");
   EXPECT_EQ(text_of(kF32 + (R"("accuracy":"fp32_f16x3","batch_kind":"pointers")" + sizes)),
             "12x8x16:pointers");
@@ -78,22 +83,26 @@ TEST_F(CalledProblemsTest, AnAccuracyThatWasAskedForIsTheProblems) {
 
 TEST_F(CalledProblemsTest, WhatNoKernelCanServeIsNoProblem) {
   EXPECT_EQ(text_of(R"("type_a":"3","type_b":"3","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
-                    "op_a":"N","op_b":"N","alignment":4)"),
+                    "op_a":"N","op_b":"N","alignments":[4,4,4])"),
             "m=8 n=16 k=24");
   EXPECT_EQ(text_of(R"("type_a":"f16","type_b":"bf16","type_c":"f32","m":8,"n":16,"k":24,"batch":1,
-                    "op_a":"N","op_b":"N","alignment":4)"),
+                    "op_a":"N","op_b":"N","alignments":[4,4,4])"),
             "m=8 n=16 k=24");
   const std::string f32 = kF32;
-  EXPECT_EQ(text_of(f32 + R"("m":0,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignment":16)"),
-            "m=0 n=12 k=16");
-  EXPECT_EQ(text_of(f32 + R"("m":-3,"n":12,"k":16,"batch":1,"op_a":"7","op_b":"N","alignment":16)"),
-            "m=-3 n=12 k=16");
+  EXPECT_EQ(
+      text_of(f32 +
+              R"("m":0,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N","alignments":[16,16,16])"),
+      "m=0 n=12 k=16");
+  EXPECT_EQ(
+      text_of(f32 +
+              R"("m":-3,"n":12,"k":16,"batch":1,"op_a":"7","op_b":"N","alignments":[16,16,16])"),
+      "m=-3 n=12 k=16");
 }
 
 TEST_F(CalledProblemsTest, CountsAndErrorsAreThoseOfAllProcesses) {
   const std::string counted = std::string("{\"function\":\"cublasSgemm\",") + kF32 +
                               R"("m":8,"n":12,"k":16,"batch":1,"op_a":"N","op_b":"N",
-      "alignment":16,"served":3,"declined":{"slow":2,"odd":1},"tunable":2})";
+      "alignments":[16,16,16],"served":3,"declined":{"slow":2,"odd":1},"tunable":2})";
   std::string one_line = counted;
   std::erase(one_line, '\n');
   const CalledProblems called = read("{\"pid\":1,\"program\":\"/bin/a\"}\n" + one_line + "\n" +
@@ -109,7 +118,7 @@ TEST_F(CalledProblemsTest, CountsAndErrorsAreThoseOfAllProcesses) {
 TEST_F(CalledProblemsTest, ACallCostsItsGpuTimeElseItsOperationsAtTheMeanSpeed) {
   const auto line = [](const std::string& m, const std::string& times) {
     return R"({"function":"cublasSgemm","type_a":"f32","type_b":"f32","type_c":"f32","m":)" + m +
-           R"(,"n":8,"k":8,"batch":1,"op_a":"N","op_b":"N","alignment":16,"served":2,"declined":{},)" +
+           R"(,"n":8,"k":8,"batch":1,"op_a":"N","op_b":"N","alignments":[16,16,16],"served":2,"declined":{},)" +
            times + "\"tunable\":0}\n";
   };
   const auto called = read(line("8", R"("timed":4,"gpu_us":10,)") +

@@ -98,14 +98,14 @@ TEST_F(ReportTest, CountsWhatWasServedAndDeclinedForEachShape) {
   EXPECT_EQ(sgemm_line, Json::parse(R"({"function": "cublasSgemm", "m": 100, "n": 8, "k": 8,
       "batch": 1, "batch_kind": "strided", "op_a": "N", "op_b": "N", "lda": 100, "ldb": 8, "ldc": 100, "type_a": "f32",
       "type_b": "f32", "type_c": "f32", "compute_type": 68, "algorithm": -1, "epilogue": "none", "device": 3,
-      "alignment": 16, "alignments": [16, 16, 16], "served": 3, "declined": {"a math mode for other arithmetic": 2,
+      "alignments": [16, 16, 16], "served": 3, "declined": {"a math mode for other arithmetic": 2,
       "alpha and beta on the device": 1}, "tunable": 0, "timed": 5, "gpu_us": 1250.0,
       "expected_us": 9.0, "cublas_us": 10.0, "pid": )" +
                                     pid.dump() + "}"));
   EXPECT_EQ(batched_line, Json::parse(R"({"function": "cublasGemmStridedBatchedEx", "m": 20,
       "n": 8, "k": 12, "batch": 7, "batch_kind": "strided", "op_a": "T", "op_b": "C", "lda": 16, "ldb": 20, "ldc": 24,
       "type_a": "f16", "type_b": "f16", "type_c": "f32", "compute_type": 68, "algorithm": 99, "epilogue": "none",
-      "device": 3, "alignment": 8, "alignments": [16, 8, 16], "served": 0, "declined": {"cuBLAS was faster": 1}, "tunable": 1,
+      "device": 3, "alignments": [16, 8, 16], "served": 0, "declined": {"cuBLAS was faster": 1}, "tunable": 1,
       "expected_us": 11.0, "cublas_us": 10.0, "pid": )" +
                                       pid.dump() + "}"));
 }

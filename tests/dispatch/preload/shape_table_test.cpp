@@ -23,28 +23,28 @@ const void* at(std::uintptr_t address) { return reinterpret_cast<const void*>(ad
 
 std::vector<int> alignments(const CublasCall& call) {
   const ShapeKey key = key_of(call, 0);
-  return {key.alignment_a, key.alignment_b, key.alignment_c, key.least_alignment()};
+  return {key.alignment_a, key.alignment_b, key.alignment_c};
 }
 
-TEST(ShapeTableTest, AKeyHasTheAlignmentOfEachOperandAndTheLeast) {
+TEST(ShapeTableTest, AKeyHasTheAlignmentOfEachOperand) {
   using All = std::vector<int>;
   CublasCall call = sized(64);
-  EXPECT_EQ(alignments(call), (All{16, 16, 16, 16}));
+  EXPECT_EQ(alignments(call), (All{16, 16, 16}));
   call.lda = 66;
-  EXPECT_EQ(alignments(call), (All{8, 16, 16, 8}));
+  EXPECT_EQ(alignments(call), (All{8, 16, 16}));
   call.ldc = 63;
-  EXPECT_EQ(alignments(call), (All{8, 16, 4, 4}));
+  EXPECT_EQ(alignments(call), (All{8, 16, 4}));
   call = sized(64);
   call.B = at(1048);
-  EXPECT_EQ(alignments(call), (All{16, 8, 16, 8}));
+  EXPECT_EQ(alignments(call), (All{16, 8, 16}));
   call.stride_a = 1;
-  EXPECT_EQ(alignments(call), (All{16, 8, 16, 8}));  // one product: strides do not count
+  EXPECT_EQ(alignments(call), (All{16, 8, 16}));  // one product: strides do not count
   call.batch = 2;
-  EXPECT_EQ(alignments(call), (All{4, 8, 16, 4}));
+  EXPECT_EQ(alignments(call), (All{4, 8, 16}));
   call = sized(64);
   call.type_a = call.type_b = call.type_c = 2;
   call.lda = 65;
-  EXPECT_EQ(alignments(call), (All{2, 16, 16, 2}));
+  EXPECT_EQ(alignments(call), (All{2, 16, 16}));
 }
 
 TEST(ShapeTableTest, TheAlignmentOfCIsTheLeastOfASeparateCThatIsReadAndOfD) {
