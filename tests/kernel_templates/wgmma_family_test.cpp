@@ -147,6 +147,8 @@ TEST(Wgmma, AnOperandThatPassesTheL2ByIsEvictedFirst) {
   const wgmma::Args square = args("8192x8192x8192:type=bf16:layout=nt", kPingPong);
   EXPECT_EQ(square.left_hint, wgmma::kEvictNormally);
   EXPECT_EQ(square.right_hint, wgmma::kEvictNormally);
+  const wgmma::Args kept = args("64x4096x4096:type=bf16:layout=nt", kPingPong);  // B: 33.6 MB
+  EXPECT_EQ(kept.right_hint, wgmma::kEvictNormally);
 }
 
 TEST(Wgmma, TilesOfARaggedWaveAreCutAndWholeWavesStayWhole) {
