@@ -19,6 +19,7 @@ import queue
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 # As reports spell problems.
@@ -92,26 +93,42 @@ def main():
     begin = time.monotonic()
 
     def search(number, kind, members, options):
+        db = arguments.out / f"search{number}.db"
+        left = db.with_suffix(".json")
         start = time.monotonic()
-        if start - begin > arguments.seconds:
+        if left.exists():
+            report = json.loads(left.read_text())
+        elif start - begin > arguments.seconds:
             print(f"{kind} {','.join(members)}: left out", file=sys.stderr, flush=True)
             return
-        db = arguments.out / f"search{number}.db"
-        db.unlink(missing_ok=True)
-        if kind == KNOWN:
-            known.result()
-            db.write_bytes(filled.read_bytes())
-        report = gpus.run(db, "--without-library", "--sizes", ",".join(members), *options)
+        else:
+            db.unlink(missing_ok=True)
+            if kind == KNOWN:
+                db.write_bytes(others_searched())
+            report = gpus.run(db, "--without-library", "--sizes", ",".join(members), *options)
+            print(f"{kind} {','.join(members)}: {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+            if report:
+                left.write_text(json.dumps(report))
         problems = report["problems"] if report else []
-        print(f"{kind} {','.join(members)}: {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
         of = {problem["problem"]: problem for problem in problems if problem.get("winner")}
         for shape in members:
             config = of[shape]["winner"]["config"] if shape in of else None
             found[shape].append((kind, config, of[shape]["seconds"] if config else None))
 
-    filled = arguments.out / "others.db"
+    once = threading.Lock()
+
+    def others_searched():
+        """A database of the twenty other sizes, searched once."""
+        filled = arguments.out / "others.db"
+        with once:
+            if not filled.exists():
+                searched = filled.with_suffix(".part")
+                searched.unlink(missing_ok=True)
+                gpus.run(searched, "--without-library", "--sizes", OTHERS)
+                searched.rename(filled)
+        return filled.read_bytes()
+
     with concurrent.futures.ThreadPoolExecutor(len(arguments.gpus.split(","))) as pool:
-        known = pool.submit(gpus.run, filled, "--without-library", "--sizes", OTHERS)
         jobs = [pool.submit(search, number, *job) for number, job in enumerate(searches(arguments))]
         for job in jobs:
             job.result()
