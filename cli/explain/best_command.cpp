@@ -177,7 +177,12 @@ int run_best(const BestOptions& options) {
                "gemm-tune: no stored result has the times and errors that --objective and "
                "--max-error ask for: tune with them\n");
   }
-  if (!found && !options.quiet && rule == WinnerRule()) {
+  if (!found && !options.quiet && rule == WinnerRule() && options.batch_invariant) {
+    fmt::print(
+        stderr,
+        "gemm-tune: a size has no tuned kernel of one order of sums that fits: tune its N and "
+        "K, with the alignment of its operands, by --m-range and --batch-invariant\n");
+  } else if (!found && !options.quiet && rule == WinnerRule()) {
     fmt::print(stderr, "gemm-tune: {}\n",
                with_tune_command("a size has no tuned kernel that fits: tune first", options,
                                  target.measurable ? "" : target.spec.arch));

@@ -12,6 +12,7 @@
 #include "cli/arguments/target.h"
 #include "cli/arguments/values/share.h"
 #include "cli/output/exit_code.h"
+#include "cli/output/failure.h"
 #include "cli/output/signals.h"
 #include "cli/tune/dry_run.h"
 #include "cli/tune/request.h"
@@ -40,11 +41,23 @@ void refuse_other_ways(const TuneHereOptions& options) {
 Ranges asked_ranges(const TuneHereOptions& options) {
   refuse_other_ways(options);
   const MRange range = parse_m_range(options.m_range);
+  const std::vector<std::int64_t> plain = sampled_m(range);
   if (options.sizes.empty()) {
     throw UsageError("name N and K for --m-range with --sizes, as in --m-range 1:256 --sizes " +
                      std::string("11008x4096"));
   }
-  return parse_sizes_without_m(options.sizes, sampled_m(range), problem_defaults(options));
+  // Where A is stored transposed, M decides how its rows are aligned. A call of one order of sums
+  // that no kernel may serve is refused, whatever cuBLAS could do.
+  Ranges ranges = parse_sizes_without_m(
+      options.sizes, options.batch_invariant ? sampled_m_of_any_alignment(range) : plain,
+      problem_defaults(options));
+  for (std::vector<Problem>& problems : ranges) {
+    if (transposes_a(problems.front().layout)) continue;
+    std::erase_if(problems, [&](const Problem& one) {
+      return !std::binary_search(plain.begin(), plain.end(), one.M);
+    });
+  }
+  return ranges;
 }
 
 int dry_run_ranges(const TuneHereOptions& options, const Target& target, const Ranges& ranges) {
@@ -79,14 +92,22 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   const Interruption interruption = watch_for_signals();  // planning a pool takes seconds
   TuneReport all;
   std::vector<RangeReport> tables;
+  std::vector<std::string> refusals;
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
     request.in_one_order = options.batch_invariant;
     request.interruption = interruption;
     choose_kernel_cache(options, request);
-    RangeTuned tuned = tune_range(request, within, database, [&](const TuneRequest& search) {
-      return tune_with_progress(search, options, target, database, call.command_line, nullptr);
-    });
+    RangeTuned tuned;
+    try {
+      tuned = tune_range(request, within, database, [&](const TuneRequest& search) {
+        return tune_with_progress(search, options, target, database, call.command_line, nullptr);
+      });
+    } catch (const NothingFound& none) {  // the ranges behind it are tuned in any case
+      if (ranges.size() == 1) throw;
+      refusals.push_back(range_text(problems.front(), problems.back().M) + ": " + none.what());
+      continue;
+    }
     if (!options.json && (options.quiet || options.why)) {
       for (const ProblemReport& one : tuned.report.problems) print_problem(one, target, options);
     }
@@ -98,8 +119,12 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
     if (all.interrupted) break;  // a table would say of the M that are left that nothing serves
     if (!tuned.range.configs.empty()) tables.push_back(std::move(tuned.range));
   }
-  print_end(std::vector{DeviceReport{target, all}}, options, call, database, tables);
-  return exit_code(all);
+  if (refusals.size() < ranges.size()) {
+    print_end(std::vector{DeviceReport{target, all}}, options, call, database, tables);
+  }
+  for (const std::string& refusal : refusals) tell_failure(refusal, kExitNothingSurvived);
+  if (all.interrupted || refusals.empty()) return exit_code(all);
+  return std::max<int>(exit_code(all), kExitNothingSurvived);
 }
 
 }  // namespace gemm_tune

@@ -66,6 +66,41 @@ TEST_F(CliTest, BatchInvariantConfigsShareOneOrderOfSums) {
                  4, "no config that could be tried has an order of sums");
 }
 
+TEST_F(CliTest, ARangeWithoutAnOrderOfSumsLeavesOthersTheirTable) {
+  const std::string rest =
+      " --m-range 1:4 --batch-invariant --config naive --config tiled_2d --arch sm_86 --json "
+      "--db " +
+      path("t.db");
+  const ProgramRun two = run("--sizes 64x64:type=bf16,96x64,64x64:type=f16" + rest);
+  EXPECT_EQ(two.exit_code, 4) << two.errors;
+  EXPECT_THAT(two.errors, HasSubstr("gemm-tune: 1:4x64x64:type=bf16: no config that could be "
+                                    "tried has an order of sums"));
+  const auto ranges = nlohmann::json::parse(two.output).at("ranges");
+  ASSERT_EQ(ranges.size(), 1u);
+  EXPECT_EQ(ranges.at(0).at("range"), "1:4x96x64");
+  const ProgramRun none = run("--sizes 64x64:type=bf16,64x64:type=f16" + rest);
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_EQ(none.output, "");
+  EXPECT_EQ(std::count(none.errors.begin(), none.errors.end(), '\n'), 2) << none.errors;
+}
+
+TEST_F(CliTest, UnalignedMOfATransposedAIsTriedWhereNoOtherOrderMayServeIt) {
+  const std::string rest =
+      " --arch sm_90 --type bf16 --batch-invariant --json --db " + path("t.db");
+  const ProgramRun tune =
+      run("--m-range 64:120 --sizes 256x256:layout=tn,256x256 --config wgmma --budget 8" + rest);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  const auto ranges = nlohmann::json::parse(tune.output).at("ranges");
+  EXPECT_EQ(ranges.at(0).at("rows").size(), 4u);  // 65 as well
+  EXPECT_EQ(ranges.at(1).at("rows").size(), 3u);
+  const ProgramRun best = run("best --sizes 80x256x256:layout=tn,99x256x256:layout=tn" + rest);
+  EXPECT_EQ(best.exit_code, 0) << best.errors;
+  const ProgramRun none = run("best --sizes 80x256x256:align=2" + rest);
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_THAT(none.errors, HasSubstr("with the alignment of its operands, by --m-range and "
+                                     "--batch-invariant"));
+}
+
 TEST_F(CliTest, ADryRunOfARangeCompilesAndWritesNothing) {
   const ProgramRun dry =
       run("--arch sm_86 --m-range 1:16 --sizes 96x64 --config tiled_2d "

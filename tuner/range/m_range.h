@@ -18,6 +18,10 @@ struct MRange {
 // neighbours with an M between them are further apart than are_near() says.
 std::vector<std::int64_t> sampled_m(const MRange& range);
 
+// These, the first odd one, and what is one below a power of two from 16 on: rows of M elements are
+// aligned to one element there.
+std::vector<std::int64_t> sampled_m_of_any_alignment(const MRange& range);
+
 // "1:256x4096x4096:layout=nt": the first of problems that differ in M alone, with the range in
 // place of M.
 std::string range_text(const Problem& first, std::int64_t last);

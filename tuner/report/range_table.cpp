@@ -36,14 +36,16 @@ std::string range_table(const RangeReport& range) {
       range.pool, range.rows.size(),
       range.measured ? "" : std::string(" (") + kPredictedLabel + ")");
   if (!range.order.empty()) text += "  in one order of sums: " + range.order + "\n";
-  text += fmt::format("  {:<14} {:>11}  config\n", "M", "of the best");
+  const std::size_t digits = std::to_string(range.rows.back().problem.M).size();
+  const std::size_t width = std::max<std::size_t>(14, 2 * digits + 4);  // "1024 to 4096"
+  text += fmt::format("  {:<{}} {:>11}  config\n", "M", width, "of the best");
   for (auto first = range.rows.begin(); first != range.rows.end();) {
     auto end = first;
     double least = 1;
     for (; end != range.rows.end() && end->config == first->config; ++end) {
       least = std::min(least, end->of_best);
     }
-    text += fmt::format("  {:<14} {:>11}  {}\n", m_text(*first, *(end - 1)),
+    text += fmt::format("  {:<{}} {:>11}  {}\n", m_text(*first, *(end - 1)), width,
                         first->config.empty() ? "-" : fmt::format("{:.3f}", least),
                         first->config.empty() ? "nothing serves" : first->config);
     first = end;

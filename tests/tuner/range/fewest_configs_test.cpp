@@ -63,6 +63,14 @@ TEST(SampledM, AreTheEndsPowersOfTwoAndThreeTimesThem) {
   EXPECT_EQ(sampled_m({1, 2'000'000'000}).back(), 2'000'000'000);
 }
 
+TEST(SampledM, AreOddAsWellWhereTheyDecideHowRowsAreAligned) {
+  using Sizes = std::vector<std::int64_t>;
+  EXPECT_EQ(sampled_m_of_any_alignment({1, 16}), (Sizes{1, 2, 3, 4, 6, 8, 12, 15, 16}));
+  EXPECT_EQ(sampled_m_of_any_alignment({64, 127}), (Sizes{64, 65, 96, 127}));
+  EXPECT_EQ(sampled_m_of_any_alignment({64, 100}), (Sizes{64, 65, 96, 100}));
+  EXPECT_EQ(sampled_m_of_any_alignment({64, 64}), Sizes{64});
+}
+
 TEST(RangeText, HasTheRangeInPlaceOfM) {
   EXPECT_EQ(range_text(parse_problem("1x4096x96:type=bf16:layout=nt"), 256),
             "1:256x4096x96:type=bf16:layout=nt");
