@@ -19,6 +19,7 @@
 #include "cli/tune/tune_output.h"
 #include "cli/tune/tuning.h"
 #include "core/error.h"
+#include "tuner/process/running_clock.h"
 #include "tuner/range/m_range.h"
 #include "tuner/range/range_pool.h"
 #include "tuner/range/range_tuning.h"
@@ -93,10 +94,16 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   TuneReport all;
   std::vector<RangeReport> tables;
   std::vector<std::string> refusals;
+  const RunningClock::time_point begin = RunningClock::now();
+  std::size_t left = ranges.size();
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
     request.in_one_order = options.batch_invariant;
     request.interruption = interruption;
+    if (request.time_limit) {
+      request.time_limit = time_of_range(*request.time_limit, RunningClock::now() - begin, left);
+    }
+    --left;
     choose_kernel_cache(options, request);
     RangeTuned tuned;
     try {

@@ -130,7 +130,7 @@ class RangeTuning {
     for (const std::size_t one : chosen) few.only.push_back(pool_[one]);
     few.specialises = true;
     few.budget.reset();
-    few.time_limit.reset();  // was the pool's
+    if (request_.measure) few.time_limit.reset();  // was the pool's
     const bool out_of_time = tuned_.report.out_of_time;
     tuned_.report = run_(few);
     tuned_.report.out_of_time = tuned_.report.out_of_time || out_of_time;
@@ -235,6 +235,12 @@ class RangeTuning {
 };
 
 }  // namespace
+
+std::chrono::seconds time_of_range(std::chrono::seconds limit, RunningClock::duration passed,
+                                   std::size_t left) {
+  if (passed >= limit) return std::chrono::seconds(0);
+  return std::chrono::ceil<std::chrono::seconds>((limit - passed) / static_cast<int>(left));
+}
 
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
                       const RunSearch& run) {

@@ -6,6 +6,7 @@
 // between two of them takes the config of one of the two (choose/choose.h).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "db/database.h"
 #include "tuner/job/tune.h"
 #include "tuner/plan/tune_request.h"
+#include "tuner/process/running_clock.h"
 
 namespace gemm_tune {
 
@@ -45,6 +47,11 @@ struct RangeTuned {
   RangeReport range;
   TuneReport report;  // of the last search, with the winner of each M
 };
+
+// What the next of the ranges that are left gets of a run's time, of which so much has passed: an
+// equal share. A range that ends early leaves the rest to those behind it.
+std::chrono::seconds time_of_range(std::chrono::seconds limit, RunningClock::duration passed,
+                                   std::size_t left);
 
 // problems: those of the request, which differ in M alone, ascending. within: how much longer than
 // the best config the chosen ones may take at each M, as a share. Without a GPU the static model

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -142,6 +143,26 @@ TEST_F(RangeTuningTest, WithoutAGpuOnlyTheChosenConfigsAreCompiled) {
   const RangeReport range = tune(request_of(false), 0.05).range;
   EXPECT_LT(tried_, 12 * range.rows.size());
   for (const RangeRow& row : range.rows) EXPECT_GE(row.of_best, 1 / 1.05 - 1e-9);
+}
+
+TEST_F(RangeTuningTest, WithoutTimeNothingIsTried) {
+  for (const bool measure : {true, false}) {
+    TuneRequest request = request_of(measure);
+    request.time_limit = std::chrono::seconds(0);
+    const RangeTuned tuned = tune(request, 0.05);
+    EXPECT_EQ(tried_, 0u);
+    EXPECT_TRUE(tuned.report.out_of_time);
+    EXPECT_TRUE(tuned.range.configs.empty());
+  }
+}
+
+TEST(TimeOfRange, IsAnEqualShareOfWhatIsLeft) {
+  using std::chrono::minutes, std::chrono::seconds;
+  EXPECT_EQ(time_of_range(minutes(12), seconds(0), 12), minutes(1));
+  EXPECT_EQ(time_of_range(minutes(12), seconds(10), 11), seconds(65));
+  EXPECT_EQ(time_of_range(minutes(12), minutes(11), 1), minutes(1));
+  EXPECT_EQ(time_of_range(minutes(12), minutes(13), 3), seconds(0));
+  EXPECT_EQ(time_of_range(seconds(2), seconds(0), 3), seconds(1));
 }
 
 TEST_F(RangeTuningTest, InOneOrderItsConfigsServeTheCallsThatAskForOne) {
