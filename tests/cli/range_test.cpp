@@ -64,21 +64,29 @@ TEST_F(CliTest, BatchInvariantConfigsShareOneOrderOfSums) {
   expect_refusal("--arch sm_86 --m-range 1:2 --sizes 64 --batch-invariant --config tiled_2d --db " +
                      path("u.db"),
                  4, "no config that could be tried has an order of sums");
+  expect_refusal(
+      "--dry-run --arch sm_86 --m-range 1:2 --sizes 64 --batch-invariant --config tiled_2d", 4,
+      "no config that could be tried has an order of sums");
+  const ProgramRun none = run(
+      "--arch sm_86 --m-range 1:2 --sizes 64 --batch-invariant --type e4m3/e4m3/bf16/bf16 --db " +
+      path("v.db"));
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_THAT(none.output, HasSubstr("no candidate survived"));
 }
 
 TEST_F(CliTest, ARangeWithoutAnOrderOfSumsLeavesOthersTheirTable) {
   const std::string rest =
-      " --m-range 1:4 --batch-invariant --config naive --config tiled_2d --arch sm_86 --json "
+      " --m-range 1:4 --batch-invariant --config naive --config skinny --arch sm_86 --json "
       "--db " +
       path("t.db");
-  const ProgramRun two = run("--sizes 64x64:type=bf16,96x64,64x64:type=f16" + rest);
+  const ProgramRun two = run("--sizes 64x64:layout=nt,96x64,32x64:layout=nt" + rest);
   EXPECT_EQ(two.exit_code, 4) << two.errors;
-  EXPECT_THAT(two.errors, HasSubstr("gemm-tune: 1:4x64x64:type=bf16: no config that could be "
+  EXPECT_THAT(two.errors, HasSubstr("gemm-tune: 1:4x64x64:layout=nt: no config that could be "
                                     "tried has an order of sums"));
   const auto ranges = nlohmann::json::parse(two.output).at("ranges");
   ASSERT_EQ(ranges.size(), 1u);
   EXPECT_EQ(ranges.at(0).at("range"), "1:4x96x64");
-  const ProgramRun none = run("--sizes 64x64:type=bf16,64x64:type=f16" + rest);
+  const ProgramRun none = run("--sizes 64x64:layout=nt,32x64:layout=nt" + rest);
   EXPECT_EQ(none.exit_code, 4);
   EXPECT_EQ(none.output, "");
   EXPECT_EQ(std::count(none.errors.begin(), none.errors.end(), '\n'), 2) << none.errors;

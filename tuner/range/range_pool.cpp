@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "choose/choose.h"
+#include "core/error.h"
 #include "kernel_templates/registry/order_of_sums.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/budget.h"
@@ -61,11 +62,14 @@ bool shares_in_cluster(const Traits& traits) {
 }
 constexpr double kMostBehind = 1.25;  // the best of one class, as the model's times
 
-// The static model's `most` best of each order of sums; in any order under one empty text. A list
-// of those that share tiles in clusters, and one of others, but for a list that is far behind.
+// The static model's `most` best of each order of sums; in any order under one empty text. has_any:
+// set where the problem has a config of whatever order. A list of those that share tiles in
+// clusters, and one of others, but for a list that is far behind.
 std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const Problem& problem,
-                                              std::size_t most, SpaceMemory& memory) {
+                                              std::size_t most, SpaceMemory& memory,
+                                              bool& has_any) {
   const ConfigList points = candidates_for(request, problem, memory).points;
+  has_any = has_any || points.size() > 0;
   using Timed = std::vector<std::pair<double, std::size_t>>;
   std::map<std::string, std::map<bool, Timed>> orders;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -169,6 +173,7 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
     std::erase_if(listed, [&](const KnownConfig& one) {
       return request.in_one_order && !order_of_sums(one).has_value();
     });
+    if (listed.empty()) throw NothingFound(kNoOrder);
     return listed;
   }
   Pool pool(request.budget.value_or(default_budget(request.measure)));
@@ -176,14 +181,16 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
   const std::size_t most = request.budget.value_or(default_budget(request.measure));
   std::vector<std::map<std::string, Modelled>> modelled;
   SpaceMemory memory;
+  bool has_any = false;
   for (const Problem& problem : problems) {
     if (request.interruption.requested()) return {};
-    modelled.push_back(modelled_best(request, problem, most, memory));
+    modelled.push_back(modelled_best(request, problem, most, memory, has_any));
   }
   std::set<std::string> orders = promising_orders(modelled);
   const OneOrder stored = request.in_one_order ? stored_orders(request, database) : OneOrder();
   const auto* const held = stored.order_for(device_key(request.device), problems.front());
   if (held != nullptr) orders.insert(*held);
+  if (orders.empty() && has_any) throw NothingFound(kNoOrder);
   if (orders.empty()) return {};
   std::vector<std::vector<KnownConfig>> known, best;
   for (const Problem& problem : problems) {

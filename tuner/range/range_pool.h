@@ -18,9 +18,14 @@ namespace gemm_tune {
 // that was stopped goes on. With a list of configs in the request: that list. problems: differ in M
 // alone. In one order: only configs whose order of sums is known, of the few orders whose best
 // configs the static model expects to lose the least, and of the one that look-ups have now.
-// Empty where an interruption is requested meanwhile.
+// Empty where an interruption is requested meanwhile, and where no config may be tried; where some
+// may, but none of a known order, throws NothingFound.
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
                                     const std::vector<Problem>& problems, Database& database);
+
+inline constexpr char kNoOrder[] =
+    "no config that could be tried has an order of sums that is known not to depend on M: leave "
+    "--batch-invariant or --config out";
 
 // What the database knows of the device, in one order of sums.
 OneOrder stored_orders(const TuneRequest& request, const Database& database);

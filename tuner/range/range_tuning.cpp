@@ -18,10 +18,6 @@
 namespace gemm_tune {
 namespace {
 
-constexpr const char* kNoOrder =
-    "no config that could be tried has an order of sums that is known not to depend on M: leave "
-    "--batch-invariant or --config out";
-
 // A config of the pool that fails once it is compiled, or in finals, costs a further search.
 constexpr int kMostSearches = 32;
 
@@ -40,7 +36,6 @@ class RangeTuning {
 
   RangeTuned run() {
     if (pool_.empty()) {
-      if (request_.in_one_order && !request_.interruption.requested()) throw NothingFound(kNoOrder);
       tuned_.report = run_(request_);  // which says why nothing is left, or is interrupted at once
       return std::move(tuned_);
     }
