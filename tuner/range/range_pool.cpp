@@ -130,6 +130,20 @@ std::set<std::string> promising_orders(const std::vector<std::map<std::string, M
   return promising;
 }
 
+// The config with the widest accesses beside which all else of it stays: where rows are M long, M
+// decides how wide they may be, and specialised_for() narrows them.
+KnownConfig at_widest_access(const KnownConfig& config) {
+  if (!config.family->is_fastest_at_widest_vec || config.traits.vecs != 0) return config;
+  Specialisation wide = config.specialisation();
+  for (wide.vec = kWidestAccessBytes; wide.vec > config.traits.vec; wide.vec /= 2) {
+    const std::vector<int> values = config.family->specialised(config.values, wide);
+    if (config.family->reject(values)) continue;
+    KnownConfig widened = specialised(config, wide);
+    if (specialised(widened, config.specialisation()).values == config.values) return widened;
+  }
+  return config;
+}
+
 // Each config once, whatever specialisation it comes in, until there are enough.
 class Pool {
  public:
@@ -144,7 +158,8 @@ class Pool {
     for (std::size_t i = 0; i < longest; ++i) {
       for (const auto& list : lists) {
         if (i >= list.size() || is_full()) continue;
-        if (texts_.insert(text_for_any_m(list[i])).second) configs_.push_back(list[i]);
+        KnownConfig config = at_widest_access(list[i]);
+        if (texts_.insert(text_for_any_m(config)).second) configs_.push_back(std::move(config));
       }
     }
   }

@@ -143,6 +143,15 @@ class RangeTuning {
     return special ? to_string(special->config()) : "";
   }
 
+  // Of the config of the pool that is tried as this one at the problem.
+  std::optional<std::size_t> place_of(const KnownConfig& config, const Problem& problem) const {
+    const std::string text = to_string(config.config());
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (text_at(i, problem) == text) return i;
+    }
+    return std::nullopt;
+  }
+
   // The rows of a problem that hold, by config.
   std::map<std::string, Outcome> rows_of(const Problem& problem) const {
     std::size_t stale = 0;
@@ -194,8 +203,6 @@ class RangeTuning {
 
   // The rows of the report: at each M its winner among the kernels.
   void fill_in() {
-    std::map<std::string, std::size_t> places;
-    for (std::size_t i = 0; i < pool_.size(); ++i) places.emplace(text_for_any_m(pool_[i]), i);
     const std::vector<std::optional<double>> best = best_of_each(times_);
     RangeReport& range = tuned_.range;
     for (std::size_t p = 0; p < request_.problems.size(); ++p) {
@@ -206,9 +213,10 @@ class RangeTuning {
           continue;
         }
         row.config = text_for_any_m(winner->config);
-        const auto place = places.find(row.config);
-        if (place == places.end() || !times_[place->second][p]) continue;
-        row.us = *times_[place->second][p];
+        const std::optional<std::size_t> place = place_of(winner->config, row.problem);
+        if (!place || !times_[*place][p]) continue;
+        row.config = text_for_any_m(pool_[*place]);
+        row.us = *times_[*place][p];
         row.of_best = *best[p] / row.us;
       }
       if (!row.config.empty()) {

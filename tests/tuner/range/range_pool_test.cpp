@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ class RangePoolTest : public testing::Test {
     return range_pool(request, request.problems, database_);
   }
 
- private:
+ protected:
   const TempFolder folder_;
   Database database_{folder_.path() / "a.db", Database::Mode::create_or_open};
 };
@@ -59,6 +60,27 @@ TEST_F(RangePoolTest, AnyOrderHasClustersThatShareTilesAndNoCtaWithShares) {
     EXPECT_EQ(config.traits.serial_shares, 1);
   }
   EXPECT_GE(clusters, 6);
+}
+
+// Rows of A are M long: M decides how wide accesses may be.
+TEST_F(RangePoolTest, HasNoTwoConfigsThatDifferInTheWidthOfAccessesAlone) {
+  TuneRequest request;
+  request.device = find_device_spec("sm_86").value();
+  request.families = {find_family("mma")};
+  request.budget = 20;
+  for (const char* m : {"1", "2", "4", "16", "64"}) {
+    request.problems.push_back(parse_problem(m + std::string("x512x512:type=bf16:layout=tn")));
+  }
+  const std::vector<KnownConfig> pool = range_pool(request, request.problems, database_);
+  EXPECT_EQ(pool.size(), 20u);
+  std::set<std::string> tunables;
+  for (const KnownConfig& config : pool) {
+    Specialisation narrow = config.specialisation();
+    narrow.vec = 1;
+    narrow.predicated = true;
+    tunables.insert(to_string(specialised(config, narrow).config()));
+  }
+  EXPECT_EQ(tunables.size(), pool.size());
 }
 
 }  // namespace
