@@ -39,9 +39,11 @@ class RangeTuning {
       tuned_.report = run_(request_);  // which says why nothing is left, or is interrupted at once
       return std::move(tuned_);
     }
+    const std::optional<std::string> settled =
+        request_.in_one_order ? settled_order() : std::nullopt;
     if (request_.measure && !time_pool()) return std::move(tuned_);
     times_ = times();
-    if (request_.in_one_order) keep_one_order();
+    if (request_.in_one_order) keep_one_order(settled);
     for (int i = 0; i < kMostSearches; ++i) {
       const std::vector<std::size_t> chosen = fewest_configs(times_, tuned_.range.within);
       if (chosen.empty()) break;  // all have failed, as the last report says
@@ -66,25 +68,33 @@ class RangeTuning {
     return !tuned_.report.interrupted;
   }
 
+  // That of look-ups, where the pool's times do not decide. Throws where the pool has none of an
+  // order that is to stay: before it is timed.
+  std::optional<std::string> settled_order() const {
+    const OneOrder stored = stored_orders(request_, database_);
+    const DeviceKey device = device_key(request_.device);
+    const std::string* const held = stored.order_for(device, request_.problems.front());
+    if (held == nullptr) return std::nullopt;
+    const bool is_verified =
+        stored.verified_at(device, request_.problems.front()) >= request_.problems.size();
+    const bool is_tried = std::any_of(pool_.begin(), pool_.end(), [&](const KnownConfig& config) {
+      return order_of_sums(config) == *held;
+    });
+    if (is_verified && !is_tried) {
+      throw NothingFound("finals of earlier runs have verified the order of sums " + *held +
+                         " for these sizes, and no config of this run has it: leave --config out");
+    }
+    return is_tried && (is_verified || !request_.measure) ? std::optional(*held) : std::nullopt;
+  }
+
   // Removes the times of all other orders.
-  void keep_one_order() {
+  void keep_one_order(const std::optional<std::string>& settled) {
     std::vector<std::string> orders;
     for (const KnownConfig& config : pool_) {
       orders.push_back(order_of_sums(config).value_or(""));
     }
     std::string& order = tuned_.range.order;
-    const OneOrder stored = stored_orders(request_, database_);
-    const DeviceKey device = device_key(request_.device);
-    const std::string* const held = stored.order_for(device, request_.problems.front());
-    const bool is_verified =
-        stored.verified_at(device, request_.problems.front()) >= request_.problems.size();
-    const bool is_tried =
-        held != nullptr && std::find(orders.begin(), orders.end(), *held) != orders.end();
-    if (is_verified && !is_tried) {
-      throw NothingFound("finals of earlier runs have verified the order of sums " + *held +
-                         " for these sizes, and no config of this run has it: leave --config out");
-    }
-    order = is_tried && (is_verified || !request_.measure) ? *held : least_loss(orders);
+    order = settled ? *settled : least_loss(orders);
     if (order.empty()) throw NothingFound(kNoOrder);
     for (std::size_t i = 0; i < pool_.size(); ++i) {
       if (orders[i] != order) times_[i].assign(request_.problems.size(), std::nullopt);

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "core/device/device_spec.h"
+#include "core/error.h"
 #include "kernel_templates/registry/order_of_sums.h"
 #include "kernel_templates/registry/registry.h"
+#include "tests/db/fixture.h"
 #include "tests/temp_folder.h"
+#include "tuner/range/range_tuning.h"
 
 namespace gemm_tune {
 namespace {
@@ -81,6 +84,36 @@ TEST_F(RangePoolTest, HasNoTwoConfigsThatDifferInTheWidthOfAccessesAlone) {
     tunables.insert(to_string(specialised(config, narrow).config()));
   }
   EXPECT_EQ(tunables.size(), pool.size());
+}
+
+TEST_F(RangePoolTest, ARunWithoutTheOrderThatFinalsHaveVerifiedEndsBeforeItsPoolIsTimed) {
+  const auto config = [](const std::string& split_k) {
+    return "mma/AB=2,CD=0,BM=16,BN=32,BK=64,WM=16,WN=16,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
+           "SPLIT_K=" +
+           split_k + ",TA=0,TB=1,PRED=1";
+  };
+  TuneRequest request;
+  request.device = find_device_spec("sm_86").value();
+  request.measure = true;
+  request.in_one_order = true;
+  request.only = {check_config(parse_config(config("1")))};
+  database_.begin_run(kRun);
+  const std::string revision = std::to_string(find_family("mma")->revision);
+  for (const char* m : {"1", "2"}) {
+    const std::string problem = m + std::string("x512x1024:type=bf16/bf16/f32/f32:layout=nt");
+    request.problems.push_back(parse_problem(problem));
+    store_measured(database_, device_key(request.device), problem, config("4"), 5, revision);
+  }
+  int searches = 0;
+  const RunSearch count = [&](const TuneRequest&) {
+    ++searches;
+    return TuneReport();
+  };
+  EXPECT_THROW(tune_range(request, 0.05, database_, count), NothingFound);
+  EXPECT_EQ(searches, 0);
+  request.only.push_back(check_config(parse_config(config("4"))));
+  EXPECT_NO_THROW(tune_range(request, 0.05, database_, count));
+  EXPECT_GT(searches, 0);
 }
 
 }  // namespace
