@@ -17,6 +17,7 @@
 #include "search/model/static_model.h"
 #include "tuner/plan/budget.h"
 #include "tuner/plan/candidates.h"
+#include "tuner/plan/filter.h"
 #include "tuner/plan/problem_results.h"
 
 namespace gemm_tune {
@@ -130,15 +131,17 @@ std::set<std::string> promising_orders(const std::vector<std::map<std::string, M
   return promising;
 }
 
-// The config with the widest accesses beside which all else of it stays: where rows are M long, M
-// decides how wide they may be, and specialised_for() narrows them.
-KnownConfig at_widest_access(const KnownConfig& config) {
+// The config with the widest accesses beside which all else of it stays and that the device has
+// (those of 2 bytes never are by cp.async): where rows are M long, M decides how wide they may be,
+// and specialised_for() narrows them.
+KnownConfig at_widest_access(const KnownConfig& config, const DeviceSpec& device) {
   if (!config.family->is_fastest_at_widest_vec || config.traits.vecs != 0) return config;
   Specialisation wide = config.specialisation();
   for (wide.vec = kWidestAccessBytes; wide.vec > config.traits.vec; wide.vec /= 2) {
     const std::vector<int> values = config.family->specialised(config.values, wide);
     if (config.family->reject(values)) continue;
     KnownConfig widened = specialised(config, wide);
+    if (reject_on_device(widened, device) || reject_needless_on_device(widened, device)) continue;
     if (specialised(widened, config.specialisation()).values == config.values) return widened;
   }
   return config;
@@ -147,7 +150,7 @@ KnownConfig at_widest_access(const KnownConfig& config) {
 // Each config once, whatever specialisation it comes in, until there are enough.
 class Pool {
  public:
-  explicit Pool(std::size_t most) : most_(most) {}
+  Pool(std::size_t most, const DeviceSpec& device) : most_(most), device_(device) {}
 
   bool is_full() const { return configs_.size() >= most_; }
 
@@ -158,7 +161,7 @@ class Pool {
     for (std::size_t i = 0; i < longest; ++i) {
       for (const auto& list : lists) {
         if (i >= list.size() || is_full()) continue;
-        KnownConfig config = at_widest_access(list[i]);
+        KnownConfig config = at_widest_access(list[i], device_);
         if (texts_.insert(text_for_any_m(config)).second) configs_.push_back(std::move(config));
       }
     }
@@ -168,6 +171,7 @@ class Pool {
 
  private:
   std::size_t most_;
+  const DeviceSpec& device_;
   std::set<std::string> texts_;
   std::vector<KnownConfig> configs_;
 };
@@ -191,7 +195,7 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
     if (listed.empty()) throw NothingFound(kNoOrder);
     return listed;
   }
-  Pool pool(request.budget.value_or(default_budget(request.measure)));
+  Pool pool(request.budget.value_or(default_budget(request.measure)), request.device);
   const Environment environment = environment_of(request);
   const std::size_t most = request.budget.value_or(default_budget(request.measure));
   std::vector<std::map<std::string, Modelled>> modelled;

@@ -15,6 +15,7 @@
 #include "kernel_templates/registry/registry.h"
 #include "tests/db/fixture.h"
 #include "tests/temp_folder.h"
+#include "tuner/plan/candidates.h"
 #include "tuner/range/range_tuning.h"
 
 namespace gemm_tune {
@@ -84,6 +85,23 @@ TEST_F(RangePoolTest, HasNoTwoConfigsThatDifferInTheWidthOfAccessesAlone) {
     tunables.insert(to_string(specialised(config, narrow).config()));
   }
   EXPECT_EQ(tunables.size(), pool.size());
+}
+
+// A Turing GPU has no cp.async, which wide accesses of some configs ask for and narrow ones do not.
+TEST_F(RangePoolTest, HasConfigsThatMayBeTriedAtEveryM) {
+  TuneRequest request;
+  request.device = find_device_spec("sm_75").value();
+  request.families = {find_family("mma")};
+  request.budget = 2;
+  for (const char* m : {"3", "4", "8", "64"}) {
+    request.problems.push_back(parse_problem(m + std::string("x512x130:type=f16:layout=tn")));
+  }
+  request.only = range_pool(request, request.problems, database_);
+  request.specialises = true;
+  for (const Problem& problem : request.problems) {
+    SpaceMemory memory;
+    EXPECT_EQ(candidates_for(request, problem, memory).points.size(), 2u) << to_string(problem);
+  }
 }
 
 TEST_F(RangePoolTest, ARunWithoutTheOrderThatFinalsHaveVerifiedEndsBeforeItsPoolIsTimed) {
