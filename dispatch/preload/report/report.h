@@ -19,11 +19,11 @@ std::string process_line(int pid, const std::string& program, const std::string&
 
 // Of a shape, in cuBLAS's terms: "function", "m", "n", "k", "batch", "batch_kind", "op_a", "op_b",
 // "lda", "ldb", "ldc", "type_a", "type_b", "type_c", "compute_type", "algorithm", "epilogue",
-// "device", "alignments", in bytes, of A, B and C; "served", a count; "declined", an object of a count for each reason;
-// "tunable", the number of the declined calls that may be served once the shape has been tuned;
-// "accuracy", where GEMM_TUNE_BLAS_ACCURACY names the class in which they are served;
-// where some were timed, "timed", their number, and "gpu_us", their GPU time; where the database
-// has both, "expected_us" and "cublas_us", what it expects of a call served and of cuBLAS.
+// "device", "alignments", in bytes, of A, B and C; "served", a count; "declined", an object of a
+// count for each reason; "tunable", the number of the declined calls that may be served once the
+// shape has been tuned; "accuracy", where GEMM_TUNE_BLAS_ACCURACY names the class in which they are
+// served; where some were timed, "timed", their number, and "gpu_us", their GPU time; where the
+// database has both, "expected_us" and "cublas_us", what it expects of a call served and of cuBLAS.
 std::string shape_line(int pid, const Shape& shape);
 
 // In one write, so that the lines of several processes do not mix. A file that cannot be written
