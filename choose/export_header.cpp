@@ -259,15 +259,12 @@ void tell_of_left_out(const std::vector<Winner>& exported, std::vector<Winner> o
                   " left out of the export: the kernel of each " + reasons_of(of_any));
 }
 
-// Why no winner can be exported.
-std::string why_none(const Database* own, const std::vector<std::filesystem::path>& layers,
-                     const std::string& arch, const KernelRevisions& revisions,
-                     const WinnerRule& rule) {
+// Why no winner can be exported. of_any: those that look-ups would take.
+std::string why_none(const Database* own, const std::string& arch, const WinnerRule& rule,
+                     const std::vector<Winner>& of_any) {
   const std::string where = own == nullptr ? "layers" : "database '" + own->path().string() + "'";
-  const auto of_any = load_layered_winners(own, layers, arch, revisions, Launches::any, rule);
-  if (!of_any.winners.empty()) {
-    return "each usable winner for " + arch + " in the " + where + " " +
-           reasons_of(of_any.winners) +
+  if (!of_any.empty()) {
+    return "each usable winner for " + arch + " in the " + where + " " + reasons_of(of_any) +
            ", which no export holds: time a config of another kind, too";
   }
   return "the " + where + (own == nullptr ? " have" : " has") + " no usable winner for " + arch +
@@ -289,10 +286,10 @@ ExportedKernels export_kernels(const Database* own,
                                const WinnerRule& rule) {
   if (!is_arch(arch)) throw UsageError("'" + arch + "' is no architecture: write one as in sm_86");
   auto [winners, notes] = load_layered_winners(own, layers, arch, revisions, Launches::one, rule);
-  if (winners.empty()) throw NothingFound(why_none(own, layers, arch, revisions, rule));
-  tell_of_left_out(winners,
-                   load_layered_winners(own, layers, arch, revisions, Launches::any, rule).winners,
-                   notes);
+  const std::vector<Winner> of_any =
+      load_layered_winners(own, layers, arch, revisions, Launches::any, rule).winners;
+  if (winners.empty()) throw NothingFound(why_none(own, arch, rule, of_any));
+  tell_of_left_out(winners, of_any, notes);
   const std::vector<KnownConfig> builtin = builtin_variants(arch, winners);
   KernelTable kernels;
   kernels.add(builtin);

@@ -129,6 +129,21 @@ void tell_of_other_revisions(const Database& database, const std::string& arch,
              grouped(static_cast<std::uint64_t>(rows)), arch);
 }
 
+// What to do where a size has no winner.
+std::string advice_where_none(const BestOptions& options, const Target& target,
+                              const WinnerRule& rule) {
+  if (rule != WinnerRule()) {
+    return "no stored result has the times and errors that --objective and --max-error ask for: "
+           "tune with them";
+  }
+  if (options.batch_invariant) {
+    return "a size has no tuned kernel of one order of sums that fits: tune its N and K, with the "
+           "alignment of its operands, by --m-range and --batch-invariant";
+  }
+  return with_tune_command("a size has no tuned kernel that fits: tune first", options,
+                           target.measurable ? "" : target.spec.arch);
+}
+
 // Where the choice rests on a layer's row, that layer.
 std::optional<Database> opened_layer(const Choice& choice) {
   if (choice.layer.empty()) return std::nullopt;
@@ -172,22 +187,10 @@ int run_best(const BestOptions& options) {
     }
   }
   if (options.json) print_json(all);
-  if (!found && !options.quiet && rule != WinnerRule()) {
-    fmt::print(stderr,
-               "gemm-tune: no stored result has the times and errors that --objective and "
-               "--max-error ask for: tune with them\n");
+  if (!found && !options.quiet) {
+    fmt::print(stderr, "gemm-tune: {}\n", advice_where_none(options, target, rule));
+    if (own) tell_of_other_revisions(*own, target.spec.arch, revisions);
   }
-  if (!found && !options.quiet && rule == WinnerRule() && options.batch_invariant) {
-    fmt::print(
-        stderr,
-        "gemm-tune: a size has no tuned kernel of one order of sums that fits: tune its N and "
-        "K, with the alignment of its operands, by --m-range and --batch-invariant\n");
-  } else if (!found && !options.quiet && rule == WinnerRule()) {
-    fmt::print(stderr, "gemm-tune: {}\n",
-               with_tune_command("a size has no tuned kernel that fits: tune first", options,
-                                 target.measurable ? "" : target.spec.arch));
-  }
-  if (!found && !options.quiet && own) tell_of_other_revisions(*own, target.spec.arch, revisions);
   return found ? kExitOk : kExitNothingSurvived;
 }
 

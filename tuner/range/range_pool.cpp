@@ -195,9 +195,9 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
     if (listed.empty()) throw NothingFound(kNoOrder);
     return listed;
   }
-  Pool pool(request.budget.value_or(default_budget(request.measure)), request.device);
-  const Environment environment = environment_of(request);
   const std::size_t most = request.budget.value_or(default_budget(request.measure));
+  Pool pool(most, request.device);
+  const Environment environment = environment_of(request);
   std::vector<std::map<std::string, Modelled>> modelled;
   SpaceMemory memory;
   bool has_any = false;
