@@ -55,7 +55,8 @@ void add_finals_options(CLI::App& app, TuneOptions& o) {
       "timed, verified and stored like kernels, besides the budget");
   add_winner_rule(app, o);
   app.add_flag("--finals", o.finals,
-               "Time finalists and baselines again even if their times are stored");
+               "Time finalists and baselines again even if their times are stored; with "
+               "--batch-invariant, choose the order of sums anew");
   app.add_flag("--retry-failed", o.retry_failed,
                "First try the candidates again that failed in earlier runs");
 }

@@ -75,8 +75,11 @@ class RangeTuning {
     const DeviceKey device = device_key(request_.device);
     const std::string* const held = stored.order_for(device, request_.problems.front());
     if (held == nullptr) return std::nullopt;
-    const bool is_verified =
-        stored.verified_at(device, request_.problems.front()) >= request_.problems.size();
+    const std::size_t verified = stored.verified_at(device, request_.problems.front());
+    const bool is_verified = verified >= request_.problems.size();
+    // Anew, unless look-ups would keep it: they take the order that is verified at the most M.
+    const bool may_change = request_.finals_again ? verified <= request_.problems.size()
+                                                  : !is_verified && request_.measure;
     const bool is_tried = std::any_of(pool_.begin(), pool_.end(), [&](const KnownConfig& config) {
       return order_of_sums(config) == *held;
     });
@@ -84,7 +87,7 @@ class RangeTuning {
       throw NothingFound("finals of earlier runs have verified the order of sums " + *held +
                          " for these sizes, and no config of this run has it: leave --config out");
     }
-    return is_tried && (is_verified || !request_.measure) ? std::optional(*held) : std::nullopt;
+    return is_tried && !may_change ? std::optional(*held) : std::nullopt;
   }
 
   // Removes the times of all other orders.
@@ -96,9 +99,31 @@ class RangeTuning {
     std::string& order = tuned_.range.order;
     order = settled ? *settled : least_loss(orders);
     if (order.empty()) throw NothingFound(kNoOrder);
+    best_of_others_ = best_of_others(orders);
     for (std::size_t i = 0; i < pool_.size(); ++i) {
       if (orders[i] != order) times_[i].assign(request_.problems.size(), std::nullopt);
     }
+  }
+
+  // At each M the least time of a kernel that adds up in another order than the range's, of the
+  // pool and of all that earlier runs tried.
+  std::vector<std::optional<double>> best_of_others(const std::vector<std::string>& orders) const {
+    TimesOfConfigs others;
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (orders[i] != tuned_.range.order) others.push_back(times_[i]);
+    }
+    std::vector<std::optional<double>>& stored = others.emplace_back();
+    for (const Problem& problem : request_.problems) {
+      std::optional<double> least;
+      for (const auto& [text, outcome] : rows_of(problem)) {
+        const KnownConfig config = check_config(parse_config(text));
+        const auto us = outcome.deciding_us(request_.rule.objective);
+        if (config.family->is_library() || outcome.disposition != Disposition::ok || !us) continue;
+        if (order_of_sums(config) != tuned_.range.order) least = std::min(least.value_or(*us), *us);
+      }
+      stored.push_back(least);
+    }
+    return best_of_each(others);
   }
 
   // The order with a time at the most M, and then the least loss on the average.
@@ -236,6 +261,27 @@ class RangeTuning {
       }
       range.rows.push_back(std::move(row));
     }
+    if (!range.order.empty()) range.order_cost = order_cost(best);
+  }
+
+  // its_best: of the range's order, at each M.
+  std::optional<OrderCost> order_cost(const std::vector<std::optional<double>>& its_best) const {
+    OrderCost cost;
+    std::size_t compared = 0;
+    double sum = 0;
+    for (std::size_t p = 0; p < its_best.size(); ++p) {
+      if (!its_best[p] || !best_of_others_[p]) continue;
+      const double ratio = std::max(1.0, *its_best[p] / *best_of_others_[p]);
+      if (ratio > cost.most || compared == 0) {
+        cost.most = ratio;
+        cost.at_m = request_.problems[p].M;
+      }
+      sum += std::log(ratio);
+      ++compared;
+    }
+    if (compared == 0) return std::nullopt;
+    cost.mean = std::exp(sum / static_cast<double>(compared));
+    return cost;
   }
 
   const TuneRequest& request_;
@@ -244,6 +290,7 @@ class RangeTuning {
   const RunSearch& run_;
   const std::vector<KnownConfig> pool_;
   TimesOfConfigs times_;
+  std::vector<std::optional<double>> best_of_others_;  // where all is in one order
   RangeTuned tuned_;
 };
 

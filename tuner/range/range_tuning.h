@@ -30,12 +30,20 @@ struct RangeRow {
   std::size_t rank = 0;  // of the config in RangeReport::configs
 };
 
+// What the one order of sums costs beside the fastest known kernels of others.
+struct OrderCost {
+  double mean = 1;        // its best time over theirs, where they are faster; geometric mean
+  double most = 1;        // at one M
+  std::int64_t at_m = 0;  // there
+};
+
 struct RangeReport {
-  std::vector<RangeRow> rows;        // ascending by M
-  std::vector<std::string> configs;  // those that serve, by the first M that they serve
-  std::size_t pool = 0;              // configs that were tried at each M
-  double within = 0;                 // as asked
-  std::string order = {};            // of sums, that all configs have; empty: any
+  std::vector<RangeRow> rows;                // ascending by M
+  std::vector<std::string> configs;          // those that serve, by the first M that they serve
+  std::size_t pool = 0;                      // configs that were tried at each M
+  double within = 0;                         // as asked
+  std::string order = {};                    // of sums, that all configs have; empty: any
+  std::optional<OrderCost> order_cost = {};  // nothing where no other order was tried
   bool measured = false;
 };
 
@@ -56,8 +64,9 @@ std::chrono::seconds time_of_range(std::chrono::seconds limit, RunningClock::dur
 // problems: those of the request, which differ in M alone, ascending. within: how much longer than
 // the best config the chosen ones may take at each M, as a share. Without a GPU the static model
 // chooses among the pool, and only the chosen ones are compiled. In one order all configs have one
-// order of sums: that of look-ups where finals of earlier runs have verified it at as many M, else
-// the one whose best configs lose the least on the average.
+// order of sums: that of look-ups where finals of earlier runs have verified it at as many M (where
+// finals are asked for again, at more), else the one whose best configs lose the least on the
+// average.
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
                       const RunSearch& run);
 

@@ -2,6 +2,7 @@
 // Which configs a range of M tries, by the static model alone.
 #include "tuner/range/range_pool.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,6 +18,7 @@
 #include "tests/temp_folder.h"
 #include "tuner/plan/candidates.h"
 #include "tuner/range/range_tuning.h"
+#include "tuner/report/range_table.h"
 
 namespace gemm_tune {
 namespace {
@@ -132,6 +134,56 @@ TEST_F(RangePoolTest, ARunWithoutTheOrderThatFinalsHaveVerifiedEndsBeforeItsPool
   request.only.push_back(check_config(parse_config(config("4"))));
   EXPECT_NO_THROW(tune_range(request, 0.05, database_, count));
   EXPECT_GT(searches, 0);
+}
+
+TEST_F(RangePoolTest, AVerifiedOrderStaysUntilFinalsAreAskedForAgain) {
+  TuneRequest request;
+  request.device = find_device_spec("sm_86").value();
+  request.measure = true;
+  request.in_one_order = true;
+  request.budget = 8;
+  request.families = {find_family("mma")};
+  for (const char* m : {"1", "16"}) {
+    request.problems.push_back(parse_problem(m + std::string("x4096x4096:type=bf16:layout=nt")));
+  }
+  const KnownConfig slow = check_config(
+      parse_config("mma/AB=2,CD=2,BM=32,BN=64,BK=64,WM=16,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,"
+                   "RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1"));
+  double slow_us = 13;
+  const RunSearch search = [&](const TuneRequest& asked) {
+    database_.begin_run(kRun);
+    TuneReport report;
+    for (const Problem& problem : asked.problems) {
+      report.problems.emplace_back().problem = problem;
+      for (const KnownConfig& config : asked.only) {
+        Outcome outcome = measured(order_of_sums(config) == order_of_sums(slow) ? slow_us : 10);
+        if (asked.holds_finals) outcome.ranking = Ranking{1, {}, true, true};
+        database_.store(device_key(asked.device), problem,
+                        to_string(specialised_for(config, problem)->config()),
+                        std::to_string(config.family->revision), outcome, Source::measured);
+      }
+    }
+    return report;
+  };
+  const auto tuned = [&] { return tune_range(request, 0.05, database_, search).range; };
+  request.only = {slow};
+  const RangeReport forced = tuned();
+  EXPECT_FALSE(forced.order_cost);
+  EXPECT_THAT(range_table(forced), testing::HasSubstr("is not known, for no other was tried"));
+  request.only.clear();
+  const RangeReport kept = tuned();
+  EXPECT_EQ(kept.order, forced.order);
+  EXPECT_THAT(range_table(kept), testing::HasSubstr("costs 30.0 % in the mean, 30.0 % at M = 1"));
+  EXPECT_DOUBLE_EQ(range_json(kept).at("order_costs").at("mean"), 1.3);
+  request.finals_again = true;
+  const RangeReport anew = tuned();
+  EXPECT_NE(anew.order, forced.order);
+  EXPECT_THAT(range_table(anew), testing::HasSubstr("costs nothing beside"));
+  const OneOrder stored = stored_orders(request, database_);
+  EXPECT_EQ(*stored.order_for(device_key(request.device), request.problems[0]), anew.order);
+  slow_us = 5;
+  request.problems.pop_back();
+  EXPECT_EQ(tuned().order, anew.order) << "verified at more M than this run has";
 }
 
 }  // namespace
