@@ -47,11 +47,10 @@ Ranges asked_ranges(const TuneHereOptions& options) {
     throw UsageError("name N and K for --m-range with --sizes, as in --m-range 1:256 --sizes " +
                      std::string("11008x4096"));
   }
-  // Where A is stored transposed, M decides how its rows are aligned. A call of one order of sums
-  // that no kernel may serve is refused, whatever cuBLAS could do.
-  Ranges ranges = parse_sizes_without_m(
-      options.sizes, options.batch_invariant ? sampled_m_of_any_alignment(range) : plain,
-      problem_defaults(options));
+  // Where A is stored transposed, M decides how its rows are aligned, and some kernels serve only
+  // rows of whole 16 bytes.
+  Ranges ranges = parse_sizes_without_m(options.sizes, sampled_m_of_any_alignment(range),
+                                        problem_defaults(options));
   for (std::vector<Problem>& problems : ranges) {
     if (transposes_a(problems.front().layout)) continue;
     std::erase_if(problems, [&](const Problem& one) {

@@ -92,6 +92,21 @@ TEST_F(CliTest, ARangeWithoutAnOrderOfSumsLeavesOthersTheirTable) {
   EXPECT_EQ(std::count(none.errors.begin(), none.errors.end(), '\n'), 2) << none.errors;
 }
 
+TEST_F(CliTest, UnalignedMOfATransposedAIsServedByATunedKernel) {
+  const std::string rest = " --arch sm_90 --type bf16 --json --db " + path("t.db");
+  const ProgramRun tune = run("--m-range 64:200 --sizes 512x1024:layout=tn --budget 8" + rest);
+  ASSERT_EQ(tune.exit_code, 0) << tune.errors;
+  const std::string in_range =
+      "65x512x1024:layout=tn,100x512x1024:layout=tn,199x512x1024:layout=tn";
+  const ProgramRun best = run("best --sizes " + in_range + rest);
+  ASSERT_EQ(best.exit_code, 0) << best.errors;
+  for (const auto& row : nlohmann::json::parse(best.output)) {
+    EXPECT_THAT(row.at("explanation").get<std::string>(), testing::Not(HasSubstr("nothing tuned")))
+        << row;
+    EXPECT_EQ(row.at("source"), "predicted") << row;
+  }
+}
+
 TEST_F(CliTest, UnalignedMOfATransposedAIsTriedWhereNoOtherOrderMayServeIt) {
   const std::string rest =
       " --arch sm_90 --type bf16 --batch-invariant --json --db " + path("t.db");
