@@ -147,6 +147,53 @@ KnownConfig at_widest_access(const KnownConfig& config, const DeviceSpec& device
   return config;
 }
 
+// Of the first configs of the lists some that serve all problems together, in one order of sums
+// if asked, that one where it is given: by turns the one that serves the most of those that are
+// left, of these the one that the static model expects to be the fastest.
+std::vector<KnownConfig> serving_all(const std::vector<std::vector<KnownConfig>>& lists,
+                                     const std::vector<Problem>& problems, const DeviceSpec& device,
+                                     std::optional<std::string> order, bool in_one_order) {
+  struct Head {
+    KnownConfig config;
+    std::vector<std::optional<double>> us;  // at each problem that it serves
+  };
+  std::vector<Head> heads;
+  for (const auto& list : lists) {
+    if (list.empty()) continue;
+    Head& head = heads.emplace_back(Head{at_widest_access(list.front(), device), {}});
+    for (const Problem& problem : problems) {
+      const auto special = specialised_for(head.config, problem);
+      head.us.push_back(special ? std::optional(predict(special->traits, problem, device).time_us)
+                                : std::nullopt);
+    }
+  }
+  std::vector<KnownConfig> chosen;
+  std::vector<bool> is_served(problems.size(), false);
+  while (std::count(is_served.begin(), is_served.end(), false) > 0) {
+    const Head* best = nullptr;
+    std::pair<std::size_t, double> most{0, 0};
+    for (const Head& head : heads) {
+      if (order && order_of_sums(head.config) != order) continue;
+      std::pair<std::size_t, double> its{0, 0};
+      for (std::size_t p = 0; p < problems.size(); ++p) {
+        if (is_served[p] || !head.us[p]) continue;
+        ++its.first;
+        its.second -= std::log(*head.us[p]);
+      }
+      if (its.first == 0 || (best != nullptr && its <= most)) continue;
+      best = &head;
+      most = its;
+    }
+    if (best == nullptr) break;
+    chosen.push_back(best->config);
+    if (in_one_order) order = order_of_sums(best->config);
+    for (std::size_t p = 0; p < problems.size(); ++p) {
+      is_served[p] = is_served[p] || best->us[p].has_value();
+    }
+  }
+  return chosen;
+}
+
 // Each config once, whatever specialisation it comes in, until there are enough.
 class Pool {
  public:
@@ -221,6 +268,9 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
       std::move(its[order].best.begin(), its[order].best.end(), std::back_inserter(best));
     }
   }
+  pool.add_by_turns(
+      {serving_all(best, problems, request.device,
+                   held != nullptr ? std::optional(*held) : std::nullopt, request.in_one_order)});
   pool.add_by_turns(known);
   pool.add_by_turns(best);
   return pool.take();

@@ -45,10 +45,12 @@ class RangeTuning {
     times_ = times();
     if (request_.in_one_order) keep_one_order(settled);
     for (int i = 0; i < kMostSearches; ++i) {
-      const std::vector<std::size_t> chosen = fewest_configs(times_, tuned_.range.within);
+      std::vector<std::size_t> chosen = fewest_configs(times_, tuned_.range.within);
       if (chosen.empty()) break;  // all have failed, as the last report says
+      add_fallbacks(chosen);
       decide_among(chosen);
-      if (!renew_times(chosen) || tuned_.report.interrupted) break;
+      const bool any_failed = renew_times(chosen);
+      if (tuned_.report.interrupted || (!any_failed && !add_fallbacks(chosen))) break;
     }
     if (tuned_.report.problems.empty()) decide_among_all();
     fill_in();
@@ -101,7 +103,7 @@ class RangeTuning {
     if (order.empty()) throw NothingFound(kNoOrder);
     best_of_others_ = best_of_others(orders);
     for (std::size_t i = 0; i < pool_.size(); ++i) {
-      if (orders[i] != order) times_[i].assign(request_.problems.size(), std::nullopt);
+      if (!is_of_the_order(i)) times_[i].assign(request_.problems.size(), std::nullopt);
     }
   }
 
@@ -151,6 +153,32 @@ class RangeTuning {
       }
     }
     return found;
+  }
+
+  // For an M at which no config has a time, as where the pool's time was used up, and none of these
+  // may have one: the first of the pool that may. Returns whether it added any.
+  bool add_fallbacks(std::vector<std::size_t>& chosen) const {
+    const std::size_t before = chosen.size();
+    const std::vector<std::optional<double>> best = best_of_each(times_);
+    for (std::size_t p = 0; p < best.size(); ++p) {
+      if (best[p]) continue;
+      const Problem& problem = request_.problems[p];
+      const std::map<std::string, Outcome> rows = rows_of(problem);
+      const auto may_serve = [&](std::size_t config) {
+        const std::string text = text_at(config, problem);
+        return is_of_the_order(config) && !text.empty() && !rows.contains(text);
+      };
+      if (std::any_of(chosen.begin(), chosen.end(), may_serve)) continue;
+      std::size_t first = 0;
+      while (first < pool_.size() && !may_serve(first)) ++first;
+      if (first < pool_.size()) chosen.push_back(first);
+    }
+    return chosen.size() > before;
+  }
+
+  bool is_of_the_order(std::size_t config) const {
+    return tuned_.range.order.empty() ||
+           order_of_sums(pool_[config]).value_or("") == tuned_.range.order;
   }
 
   // The finals, or without a GPU the predictions, of these configs of the pool.

@@ -106,6 +106,68 @@ TEST_F(RangePoolTest, HasConfigsThatMayBeTriedAtEveryM) {
   }
 }
 
+// Kernels that load by the copy engine serve no M of a transposed A whose rows are not whole 16
+// bytes.
+TEST_F(RangePoolTest, ServesEveryMHoweverSmallTheBudget) {
+  for (const bool in_one_order : {false, true}) {
+    TuneRequest request;
+    request.device = find_device_spec("sm_90").value();
+    request.in_one_order = in_one_order;
+    request.budget = 1;
+    for (const char* m : {"512", "513", "768", "1023", "2048"}) {
+      request.problems.push_back(parse_problem(m + std::string("x1024x1024:type=bf16:layout=tn")));
+    }
+    const std::vector<KnownConfig> one = range_pool(request, request.problems, database_);
+    ASSERT_EQ(one.size(), 1u);
+    for (const Problem& problem : request.problems) {
+      EXPECT_TRUE(specialised_for(one.front(), problem)) << to_string(problem);
+    }
+  }
+}
+
+// The pool's time may be used up before each M has had a try.
+TEST_F(RangePoolTest, AnMThatNoTimedConfigServesIsServedByAnotherInTheFinals) {
+  TuneRequest request;
+  request.device = find_device_spec("sm_90").value();
+  request.measure = true;
+  for (const char* m : {"64", "65"}) {
+    request.problems.push_back(parse_problem(m + std::string("x512x512:type=bf16:layout=tn")));
+  }
+  const std::string wgmma = "wgmma/AB=2,CD=2,BM=64,BN=64,GROUPS=1,PINGPONG=0,";
+  for (const char* const rest :
+       {"TA=1,TB=0", "REPACK=1,TA=1,TB=0", "CLUSTER_M=2,REPACK=1,TA=1,TB=0"}) {
+    request.only.push_back(check_config(parse_config(wgmma + rest)));
+  }
+  std::vector<std::size_t> tried;
+  const RunSearch search = [&](const TuneRequest& asked) {
+    database_.begin_run(kRun);
+    tried.push_back(asked.only.size());
+    TuneReport report;
+    for (const Problem& problem : asked.problems) {
+      report.problems.emplace_back().problem = problem;
+      const bool is_late = tried.size() == 1 && problem.M == 65;
+      for (const KnownConfig& config : asked.only) {
+        const auto special = specialised_for(config, problem);
+        if (!special || is_late) continue;
+        Outcome outcome = measured(config.traits.repack ? 12 : 10);
+        const bool fails = problem.M == 65 && special->traits.cluster_ctas == 1;
+        if (fails) {
+          outcome = Outcome();
+          outcome.disposition = Disposition::wrong_result;
+          outcome.detail = "an element differs";
+        }
+        database_.store(device_key(asked.device), problem, to_string(special->config()),
+                        std::to_string(config.family->revision), outcome, Source::measured);
+      }
+    }
+    return report;
+  };
+  tune_range(request, 0.05, database_, search);
+  // The pool, the one that is near the best at 64 with one that may serve 65, and with another,
+  // since that one fails.
+  EXPECT_EQ(tried, (std::vector<std::size_t>{3, 2, 2}));
+}
+
 TEST_F(RangePoolTest, ARunWithoutTheOrderThatFinalsHaveVerifiedEndsBeforeItsPoolIsTimed) {
   const auto config = [](const std::string& split_k) {
     return "mma/AB=2,CD=0,BM=16,BN=32,BK=64,WM=16,WN=16,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
