@@ -54,6 +54,9 @@ namespace gemm_tune_@ARCH@ {
 inline constexpr std::string_view kHeaderTypes = R"header(
 using Problem = LaunchProblem;
 
+// Of this header, for the bundle's loader: one of an earlier gemm-tune may lie beside it.
+constexpr int export_format(const Problem&) { return 1; }
+
 // How a kernel was found.
 enum class Match {
   exact,    // tuned for this problem

@@ -2,7 +2,7 @@
 // Results on disk: one SQLite file, one committed row per candidate. db/schema/schema.sql documents
 // it.
 //
-// Opening refuses a bad file: a directory, a text file, a foreign database, one of another version,
+// Opening refuses a bad file: a directory, a text file, a foreign database, one of a later version,
 // a truncated database, a damaged header or table, a folder that cannot be written. It throws
 // DatabaseError with one sentence that names the path and what to do, and leaves the file
 // untouched. Damage deeper inside is found when a row there is read or written, with the same
@@ -140,7 +140,7 @@ class Database {
   // The number of rows that no longer count because a later row of the same candidate does.
   std::int64_t superseded_count() const;
 
-  // The version of the schema; a file of another version is refused.
+  // The version of the schema; a file of a later version is refused.
   static int schema_version();
 
   const std::filesystem::path& path() const;

@@ -16,6 +16,7 @@
 namespace gemm_tune {
 namespace {
 
+constexpr std::string_view kFormat = "gemm-tune refined choices ";
 constexpr std::string_view kFirstLine = "gemm-tune refined choices 1";
 
 std::string key_of(const DeviceKey& device, const std::string& question) {
@@ -49,8 +50,11 @@ RefinedChoices::RefinedChoices(std::filesystem::path file) : file_(std::move(fil
   std::string line;
   if (!std::getline(lines, line)) return;
   if (line != kFirstLine) {
-    throw UsageError("'" + excerpt(file_.string()) +
-                     "' is no file of refined choices: name another, or one that is missing");
+    const bool is_later = line.starts_with(kFormat);
+    throw UsageError("'" + excerpt(file_.string()) + "' " +
+                     (is_later ? "was written by a later version of gemm-tune"
+                               : "is no file of refined choices") +
+                     ": name another, or one that is missing");
   }
   while (std::getline(lines, line)) {
     const std::size_t tab = line.rfind('\t');

@@ -180,9 +180,9 @@ CalledProblems parse_called_problems(std::string text, const std::string& name) 
       }
     }
   } catch (const Json::exception&) {
-    throw UsageError("'" + name + "' is no report of the drop-in");
+    throw UsageError("'" + name + "' is no report of this version's drop-in");
   } catch (const BadLine&) {
-    throw UsageError("'" + name + "' is no report of the drop-in");
+    throw UsageError("'" + name + "' is no report of this version's drop-in");
   }
   return called;
 }

@@ -13,8 +13,7 @@
 // C = alpha * op(A) * op(B) + beta * C, row-major; the architecture's header says the rest and
 // chooses the kernel. Its file is loaded, and its scratch memory allocated, at the first launch
 // that needs it, which waits for the stream: make each call once before you capture it into a
-// graph. Failures are exceptions with a sentence: std::invalid_argument for arguments, else
-// std::runtime_error.
+// graph. Failures: std::invalid_argument for arguments, else std::runtime_error, with a sentence.
 //
 // A Bundle serves one context and, at a time, one thread and one stream. When it ends, none of its
 // kernels may be running. C++17, Linux; link with -ldl before glibc 2.34.
@@ -83,6 +82,7 @@ class Bundle {
   // Enqueues the product. Problem: of the device's architecture's header.
   template <class Problem>
   void gemm(const Problem& p, const Operands& o, CUstream_st* stream) {
+    static_assert(export_format(Problem{}) == 1, "the header is of a later gemm-tune");
     const auto found = lookup(p);  // the header's, by the namespace of the argument
     if (found.kernel == nullptr) throw std::invalid_argument("no kernel serves the problem");
     check(p, o);

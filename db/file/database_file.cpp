@@ -54,11 +54,12 @@ bool is_file(const fs::path& path) {
   return true;
 }
 
-DatabaseError of_another_version(const fs::path& path) {
-  return database_error(path,
-                        "has the schema of another version of gemm-tune: carry its rows over with "
-                        "`gemm-tune export --format json` of the program that wrote it and "
-                        "`gemm-tune db import` of this one");
+// No earlier version of the schema has this application id.
+DatabaseError of_a_later_version(const fs::path& path, std::int64_t schema) {
+  return database_error(path, "was written by a later version of gemm-tune (schema " +
+                                  std::to_string(schema) + ", this program reads schema " +
+                                  std::to_string(kSchemaVersion) +
+                                  "): use that version, or name another file");
 }
 
 // Must precede the first statement: SQLite would create side files beside a foreign file.
@@ -81,7 +82,9 @@ void require_ours(const fs::path& path, const FileHeader& header) {
     throw database_error(path,
                          "belongs to another program: name a gemm-tune database or a new file");
   }
-  if (header.user_version != kSchemaVersion) throw of_another_version(path);
+  if (header.user_version != kSchemaVersion) {
+    throw of_a_later_version(path, header.user_version);
+  }
 }
 
 // SQLite's own busy handler waits up to 100 ms between two looks at the lock, but a writer holds it
@@ -110,7 +113,7 @@ bool has_side_file(const fs::path& path, const char* suffix) {
 
 bool has_log(const fs::path& path) { return has_side_file(path, "-wal"); }
 
-// Finds the defects that the header does not show: another version in the write-ahead log, a file
+// Finds the defects that the header does not show: a later version in the write-ahead log, a file
 // shorter than its header says, tables that are not ours or not readable. Takes a millisecond;
 // db/file/check.h checks every page, which takes seconds.
 void require_readable(const fs::path& path, SQLite::Database& db) {
@@ -118,7 +121,7 @@ void require_readable(const fs::path& path, SQLite::Database& db) {
   const SQLite::Transaction reading(db);
   const std::int64_t version = db.execAndGet("PRAGMA user_version").getInt64();
   if (version == 0) throw database_error(path, "is empty: tune first");
-  if (version != kSchemaVersion) throw of_another_version(path);
+  if (version != kSchemaVersion) throw of_a_later_version(path, version);
   const SchemaComparison schema = compare_schema(db);
   if (!schema.faults.empty()) throw damaged(path, schema.faults.front());
 }

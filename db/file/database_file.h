@@ -29,7 +29,7 @@ struct OpenDatabase {
 };
 
 // path: absolute, so that SQLite takes no path for a URI or a special name. lock: must outlive the
-// connection. A file of another version of the schema is refused. Throws DatabaseError.
+// connection. A file of a later version of the schema is refused. Throws DatabaseError.
 OpenDatabase open_database(const std::filesystem::path& path, Database::Mode mode,
                            const LockWait& lock, Database::Journaling journaling);
 

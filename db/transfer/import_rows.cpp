@@ -190,9 +190,9 @@ class JsonRows : public nlohmann::json_sax<Json> {
     if (depth_ == kInSamples) return add_sample(value);
     if (depth_ == kInFile && key_ == "schema") {
       if (value == static_cast<std::int64_t>(kSchemaVersion)) return true;
-      throw UsageError(name_ + " has the schema of another version of gemm-tune (" +
-                       std::to_string(value) + ", this program's is " +
-                       std::to_string(kSchemaVersion) + ")");
+      throw UsageError(name_ + " was written by another version of gemm-tune (schema " +
+                       std::to_string(value) + ", this program reads schema " +
+                       std::to_string(kSchemaVersion) + "): import it with that version");
     }
     const TableRows::Column& column = column_here();
     if (column.type == "TEXT") throw UsageError(place() + " is not a text");
@@ -333,8 +333,8 @@ class CsvRows {
     for (std::size_t i = 0; i < header_.size(); ++i) {
       if (find_column(header_[i]) == nullptr) {
         throw UsageError(name + ": '" + excerpt(header_[i]) +
-                         "' is no column of `gemm-tune export --format csv`, and the file is no "
-                         "JSON");
+                         "' is no column of `gemm-tune export --format csv` of this version, and "
+                         "the file is no JSON");
       }
       if (!places_.emplace(header_[i], i).second) {
         throw UsageError(name + ": its column '" + header_[i] + "' is there twice");

@@ -160,7 +160,7 @@ TEST_F(ExchangeTest, AMalformedJsonIsRefusedByRowAndField) {
        "CHECK constraint failed: disposition IN ( 'ok', 'rejected', 'compile_failed', "},
       {"\"registers\":116,", "", "CHECK constraint failed: (registers IS NULL) = (ctas_per_sm IS"},
       {"gemm-tune rows", "rows", "is no JSON of `gemm-tune export --format json`"},
-      {"\"schema\": 1", "\"schema\": 4", "has the schema of another version of gemm-tune"},
+      {"\"schema\": 1", "\"schema\": 4", "was written by another version of gemm-tune (schema 4"},
       {"\"devices\": [", "\"gadgets\": [", "'gadgets' is not what an export has there"},
   };
   for (const auto& [from, to, sentence] : kFaults) {

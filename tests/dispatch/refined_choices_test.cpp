@@ -77,6 +77,16 @@ TEST_F(RefinedChoicesTest, AFileOfAnotherKindIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(text(), "my thesis\n");
 }
 
+TEST_F(RefinedChoicesTest, AFileOfALaterVersionIsRefusedAsSuch) {
+  std::ofstream(file_) << "gemm-tune refined choices 2\n";
+  try {
+    RefinedChoices{file_};
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("was written by a later version of gemm-tune"));
+  }
+}
+
 TEST_F(RefinedChoicesTest, LinesThatAreNoneAreLeftOut) {
   std::ofstream(file_)
       << "gemm-tune refined choices 1\n\nwords\nsm_90\tNVIDIA H200\t132\t1x1x1\tcublas";

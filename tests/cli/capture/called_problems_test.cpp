@@ -143,7 +143,8 @@ TEST_F(CalledProblemsTest, AFileThatIsNoReportIsRefusedByName) {
       read(text);
       ADD_FAILURE() << text;
     } catch (const UsageError& error) {
-      EXPECT_THAT(error.what(), testing::HasSubstr("report.jsonl' is no report of the drop-in"));
+      EXPECT_THAT(error.what(),
+                  testing::HasSubstr("report.jsonl' is no report of this version's drop-in"));
     }
   }
 }
