@@ -5,7 +5,9 @@
 usage: json_output.py PROGRAM PRINT_SAMPLE_REPORTS
 
 Each command runs without a GPU, in a folder of its own. Of measured reports, PRINT_SAMPLE_REPORTS prints made-up ones.
-Beyond the schema, a field that the schema does not describe is an error here: whoever adds one describes it.
+Beyond the schema, a field that the schema does not describe is an error here: whoever adds one describes it. What is
+printed also is as the schemas of released versions (tests/released) say, but for fields that they do not know, unless
+format_version has risen since.
 """
 import json
 import os
@@ -17,6 +19,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/json-output.schema.json").read_text())
+RELEASED = {file.relative_to(ROOT).as_posix(): json.loads(file.read_text())
+            for file in sorted((ROOT / "tests/released").glob("*/json-output.schema.json"))}
+RELEASED = {file: schema for file, schema in RELEASED.items()
+            if schema["$defs"]["format_version"]["const"] == SCHEMA["$defs"]["format_version"]["const"]}
 NAIVE = "naive/BM=16,BN=16,COALESCED=1,PRED=0"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 KNOWN = {"$ref", "type", "description", "required", "properties", "additionalProperties", "items", "enum", "const",
@@ -31,13 +37,13 @@ def is_of(value, kind):
     return isinstance(value, TYPES[kind])
 
 
-def problems_with(value, schema, where):
-    """Yields what is wrong with the value, by the part of JSON Schema 2020-12 that SCHEMA uses."""
+def problems_with(value, schema, where, whole=SCHEMA):
+    """Yields what is wrong with the value, by the part of JSON Schema 2020-12 that SCHEMA uses; whole: SCHEMA or one of RELEASED."""
     unknown = set(schema) - KNOWN
     if unknown:
         sys.exit(f"the schema uses {unknown}, which this check does not know")
     if "$ref" in schema:
-        yield from problems_with(value, SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], where)
+        yield from problems_with(value, whole["$defs"][schema["$ref"].removeprefix("#/$defs/")], where, whole)
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(is_of(value, kind) for kind in kinds):
@@ -58,23 +64,26 @@ def problems_with(value, schema, where):
         described, others = schema.get("properties"), schema.get("additionalProperties")
         for name, one in value.items():
             if described and name in described:
-                yield from problems_with(one, described[name], f"{where}.{name}")
+                yield from problems_with(one, described[name], f"{where}.{name}", whole)
             elif others:
-                yield from problems_with(one, others, f"{where}.{name}")
-            elif described:
+                yield from problems_with(one, others, f"{where}.{name}", whole)
+            elif described and whole is SCHEMA:
                 yield f"{where}: {name} is not described"
     if isinstance(value, list):
         if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
             yield f"{where}: has {len(value)} items"
         for index, one in enumerate(value):
             if "items" in schema:
-                yield from problems_with(one, schema["items"], f"{where}[{index}]")
+                yield from problems_with(one, schema["items"], f"{where}[{index}]", whole)
 
 
 def check(name, value, definition):
-    found = list(problems_with(value, {"$ref": f"#/$defs/{definition}"}, definition))
-    if found:
-        sys.exit(f"{name}: " + "\n  ".join(found))
+    for file, schema in {"": SCHEMA, **RELEASED}.items():
+        if file and definition not in schema["$defs"]:
+            continue  # a command that is younger
+        found = list(problems_with(value, {"$ref": f"#/$defs/{definition}"}, definition, schema))
+        if found:
+            sys.exit(f"{name}, by {file or 'the schema'}: " + "\n  ".join(found))
     print(f"{name}: as {definition} says", flush=True)
 
 
@@ -88,6 +97,11 @@ def check_the_check():
         sys.exit("the check refuses a baseline")
     if not list(problems_with([{}], {"$ref": "#/$defs/baselines"}, "")):
         sys.exit("the check takes a baseline without fields")
+    for schema in RELEASED.values():
+        if list(problems_with([dict(good, more=1)], {"$ref": "#/$defs/baselines"}, "", schema)):
+            sys.exit("a released version's readers are thought to refuse new fields")
+        if not list(problems_with([dict(good, time_us="1")], {"$ref": "#/$defs/baselines"}, "", schema)):
+            sys.exit("a field of another type is thought to suit a released version's readers")
 
 
 def main(program, print_sample_reports):

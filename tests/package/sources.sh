@@ -7,5 +7,5 @@ sources() {
   for folder in core gpu kernel_templates search db choose runtime dispatch tuner cli python cmake tests bench examples; do
     [ ! -d "$folder" ] || folders+=("$folder")
   done
-  find "${folders[@]}" -type f \( "${names[@]:1}" \) | sort
+  find "${folders[@]}" -type f ! -path 'tests/released/*/*' \( "${names[@]:1}" \) | sort
 }
