@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds packaging/ against the build: versions, components, requirements, and that conda's first command configures.
+"""Holds packaging/ and the changelog against the build: versions, components, requirements, and that conda's first command configures.
 
 usage: recipes.py CUDA_FOLDER CHART_JS
 """
@@ -32,6 +32,11 @@ def check_versions():
     for text, pattern in (RECIPE, r'^  version: "([\d.]+)"$'), ((ROOT / "python/pyproject.toml").read_text(), r'^version = "([\d.]+)"'):
         if only(pattern, text) != version:
             sys.exit(f"the version is {version}, and a package says {only(pattern, text)}")
+    latest, date = re.search(r"^## (\S+), (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).groups()
+    if latest != version or not re.fullmatch(r"not released yet|\d{4}-\d\d-\d\d", date):
+        sys.exit(f"the version is {version}, and the changelog begins with '{latest}, {date}'")
+    if date[0].isdigit() and not (ROOT / "tests/released" / version.rpartition(".")[0]).is_dir():
+        sys.exit(f"{version} is released, and tests/released has no files of it")
     # A package depends on the libraries of the distribution that built it.
     built_on, run_on = only(r"^FROM ubuntu:([\d.]+) AS build$", DOCKERFILE), only(r"^FROM nvidia/cuda:13\.\S+-runtime-ubuntu([\d.]+)$", DOCKERFILE)
     if built_on != run_on:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes FOLDER, one file of each format that outlives a release, and the programs of examples/, as the program of today
-has them. Refuses where the changelog has the date of that release: files that users have cannot change any more.
+"""Writes FOLDER, whose name is a version as 0.1: one file of each format that outlives a release, and the programs of
+examples/, as the program of today has them. Refuses where the changelog has the date of a release of that version: files
+that users have cannot change any more.
 
-usage: write.py FOLDER VERSION PROGRAM WRITE_ROWS CLIENT LIBRARY
+usage: write.py FOLDER PROGRAM WRITE_ROWS CLIENT LIBRARY
 
     cmake --build build/release --target write_released
 
@@ -31,9 +32,10 @@ def without_descriptions(schema):
     return {name: without_descriptions(one) for name, one in schema.items() if name != "description" or isinstance(one, dict)}
 
 
-def main(folder, version, program, write_rows, client, library):
-    if re.search(rf"^## {re.escape(version)}, \d", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE):
-        sys.exit(f"{version} is released: its files stay as they are. A new version has a folder of its own")
+def main(folder, program, write_rows, client, library):
+    version = pathlib.Path(folder).name
+    if re.search(rf"^## {re.escape(version)}\.\d+, \d", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE):
+        sys.exit(f"{version} is released: its files stay as they are")
     with tempfile.TemporaryDirectory() as name:
         scratch, new = pathlib.Path(name), pathlib.Path(name) / "new"
         new.mkdir()
@@ -78,6 +80,6 @@ def main(folder, version, program, write_rows, client, library):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 7:
+    if len(sys.argv) != 6:
         sys.exit(__doc__)
     main(*sys.argv[1:])
