@@ -21,7 +21,6 @@
 #include "core/error.h"
 #include "tuner/process/running_clock.h"
 #include "tuner/range/m_range.h"
-#include "tuner/range/range_pool.h"
 #include "tuner/range/range_tuning.h"
 
 namespace gemm_tune {
@@ -60,7 +59,8 @@ Ranges asked_ranges(const TuneHereOptions& options) {
   return ranges;
 }
 
-int dry_run_ranges(const TuneHereOptions& options, const Target& target, const Ranges& ranges) {
+int dry_run_ranges(const TuneHereOptions& options, const Target& target, const Ranges& ranges,
+                   double within) {
   if (options.json && ranges.size() > 1) {
     throw UsageError("--dry-run --json counts for one NxK of --m-range: name one in --sizes");
   }
@@ -70,7 +70,7 @@ int dry_run_ranges(const TuneHereOptions& options, const Target& target, const R
   for (const std::vector<Problem>& problems : ranges) {
     TuneRequest request = tune_request(options, target, {problems, {}});
     request.in_one_order = options.batch_invariant;
-    request.only = range_pool(request, problems, database);
+    request.only = first_of_range(request, within, database);
     request.specialises = true;
     request.budget.reset();
     worst = std::max(worst, dry_run(request, target, options, database));
@@ -86,7 +86,7 @@ int tune_ranges(const TuneHereOptions& options, const Call& call) {
   const Ranges ranges = asked_ranges(options);
   const std::future<void> opened = open_libraries(options);
   const Target target = resolve_target(options);
-  if (options.dry_run) return dry_run_ranges(options, target, ranges);
+  if (options.dry_run) return dry_run_ranges(options, target, ranges, within);
   Database database = open_for_tuning(options);
   watch_for_reader();
   const Interruption interruption = watch_for_signals();  // planning a pool takes seconds

@@ -13,13 +13,13 @@
 namespace gemm_tune {
 
 // As many as the request's budget, each with the widest accesses that it may have: one that serves
-// every M, or a few that do so together, the best of earlier runs, then by turns what the static model expects to be the fastest at each of
-// the problems. Depends on nothing that trying these configs adds to the database, so that a run
-// that was stopped goes on. With a list of configs in the request: that list. problems: differ in M
-// alone. In one order: only configs whose order of sums is known, of the few orders whose best
-// configs the static model expects to lose the least, and of the one that look-ups have now.
-// Empty where an interruption is requested meanwhile, and where no config may be tried; where some
-// may, but none of a known order, throws NothingFound.
+// every M, or a few that do so together, the best of earlier runs, then by turns what the static
+// model expects to be the fastest at each of the problems. Depends on nothing that trying these
+// configs adds to the database, so that a run that was stopped goes on. With a list of configs in
+// the request: that list. problems: differ in M alone. In one order: only configs whose order of
+// sums is known, of the few orders whose best configs the static model expects to lose the least,
+// and of the one that look-ups have now. Empty where an interruption is requested meanwhile, and
+// where no config may be tried; where some may, but none of a known order, throws NothingFound.
 std::vector<KnownConfig> range_pool(const TuneRequest& request,
                                     const std::vector<Problem>& problems, Database& database);
 

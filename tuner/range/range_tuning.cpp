@@ -23,15 +23,24 @@ constexpr int kMostSearches = 32;
 
 class RangeTuning {
  public:
-  RangeTuning(const TuneRequest& request, double within, Database& database, const RunSearch& run)
+  RangeTuning(const TuneRequest& request, double within, Database& database, RunSearch run)
       : request_(request),
         environment_(environment_of(request)),
         database_(database),
-        run_(run),
+        run_(std::move(run)),
         pool_(range_pool(request, request.problems, database)) {
     tuned_.range.pool = pool_.size();
     tuned_.range.within = within;
     tuned_.range.measured = request.measure;
+  }
+
+  std::vector<KnownConfig> first() {
+    if (pool_.empty()) return {};
+    const std::optional<std::string> settled = settled_order();
+    if (request_.measure) return pool_;
+    times_ = times();
+    if (request_.in_one_order) keep_one_order(settled);
+    return among_pool(fewest_configs(times_, tuned_.range.within));
   }
 
   RangeTuned run() {
@@ -39,8 +48,7 @@ class RangeTuning {
       tuned_.report = run_(request_);  // which says why nothing is left, or is interrupted at once
       return std::move(tuned_);
     }
-    const std::optional<std::string> settled =
-        request_.in_one_order ? settled_order() : std::nullopt;
+    const std::optional<std::string> settled = settled_order();
     if (request_.measure && !time_pool()) return std::move(tuned_);
     times_ = times();
     if (request_.in_one_order) keep_one_order(settled);
@@ -73,6 +81,7 @@ class RangeTuning {
   // That of look-ups, where the pool's times do not decide. Throws where the pool has none of an
   // order that is to stay: before it is timed.
   std::optional<std::string> settled_order() const {
+    if (!request_.in_one_order) return std::nullopt;
     const OneOrder stored = stored_orders(request_, database_);
     const DeviceKey device = device_key(request_.device);
     const std::string* const held = stored.order_for(device, request_.problems.front());
@@ -181,11 +190,16 @@ class RangeTuning {
            order_of_sums(pool_[config]).value_or("") == tuned_.range.order;
   }
 
+  std::vector<KnownConfig> among_pool(const std::vector<std::size_t>& chosen) const {
+    std::vector<KnownConfig> configs;
+    for (const std::size_t one : chosen) configs.push_back(pool_[one]);
+    return configs;
+  }
+
   // The finals, or without a GPU the predictions, of these configs of the pool.
   void decide_among(const std::vector<std::size_t>& chosen) {
     TuneRequest few = request_;
-    few.only.clear();
-    for (const std::size_t one : chosen) few.only.push_back(pool_[one]);
+    few.only = among_pool(chosen);
     few.specialises = true;
     few.budget.reset();
     if (request_.measure) few.time_limit.reset();  // was the pool's
@@ -315,7 +329,7 @@ class RangeTuning {
   const TuneRequest& request_;
   const Environment environment_;
   Database& database_;
-  const RunSearch& run_;
+  const RunSearch run_;
   const std::vector<KnownConfig> pool_;
   TimesOfConfigs times_;
   std::vector<std::optional<double>> best_of_others_;  // where all is in one order
@@ -333,6 +347,11 @@ std::chrono::seconds time_of_range(std::chrono::seconds limit, RunningClock::dur
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
                       const RunSearch& run) {
   return RangeTuning(request, within, database, run).run();
+}
+
+std::vector<KnownConfig> first_of_range(const TuneRequest& request, double within,
+                                        Database& database) {
+  return RangeTuning(request, within, database, nullptr).first();
 }
 
 }  // namespace gemm_tune

@@ -70,4 +70,9 @@ std::chrono::seconds time_of_range(std::chrono::seconds limit, RunningClock::dur
 RangeTuned tune_range(const TuneRequest& request, double within, Database& database,
                       const RunSearch& run);
 
+// The configs that tune_range() begins with at each M: the pool, and without a GPU those of it that
+// the static model chooses.
+std::vector<KnownConfig> first_of_range(const TuneRequest& request, double within,
+                                        Database& database);
+
 }  // namespace gemm_tune
