@@ -159,7 +159,13 @@ void add_counts(const std::filesystem::path& folder, const std::filesystem::path
     if (drop_in == nullptr) throw Error(std::string(kDropIn) + ": " + ::dlerror());
     const auto report_of = reinterpret_cast<int (*)(const char*, const char*)>(
         ::dlsym(drop_in, "gemm_tune_blas_report_of"));
-    if (report_of != nullptr) report_of(entry.path().c_str(), report.c_str());
+    constexpr int kOfAnotherVersion = 2;
+    if (report_of != nullptr &&
+        report_of(entry.path().c_str(), report.c_str()) == kOfAnotherVersion) {
+      throw UsageError(
+          "the program runs under another version of gemm-tune, whose counts this one does not "
+          "read: start it again under this version");
+    }
   }
 }
 

@@ -36,7 +36,7 @@ ApplicationEnd run_under_drop_in(const std::vector<std::string>& application,
                                  const DropInOptions& options, const std::filesystem::path& report);
 
 // Adds the counts of the processes that have left theirs in the folder, or go on counting there, to
-// the file `report`. Throws UsageError where the drop-in is missing.
+// the file `report`. Throws UsageError where the drop-in is missing, or another version's counts.
 void add_counts(const std::filesystem::path& folder, const std::filesystem::path& report);
 
 // What the environment's GEMM_TUNE_BLAS_ACCURACY says; nothing where it is not set.

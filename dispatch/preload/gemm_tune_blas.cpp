@@ -213,12 +213,13 @@ GT_INTERPOSED cublasLtMatmul(void* handle, const void* descriptor, const void* a
 }
 
 // For gemm-tune: adds the report of a process that ended without one to the file. counts: what it
-// left in GEMM_TUNE_BLAS_COUNTS. 0 where that can be read.
+// left in GEMM_TUNE_BLAS_COUNTS. 0 where that can be read, 2 where another version has written it.
 GT_INTERPOSED gemm_tune_blas_report_of(const char* counts, const char* report) {
   try {
-    const std::string text = report_of(counts);
-    append_to(report, text);
-    return text.empty() ? 1 : 0;
+    const std::optional<std::string> text = report_of(counts);
+    if (!text) return 2;
+    append_to(report, *text);
+    return text->empty() ? 1 : 0;
   } catch (...) {  // of memory
     return 1;
   }

@@ -227,6 +227,21 @@ TEST_F(CliWhileRunningTest, AProgramThatMultipliesNothingIsAwaitedToItsEnd) {
                             "served until it ended\n$"));
 }
 
+// As after an upgrade of gemm-tune: the first bytes of the counts tell the version.
+TEST_F(CliWhileRunningTest, AProgramUnderAnotherVersionIsRefusedInASentence) {
+  const ProgramRun done = beside(
+      client_ + " 64 await stop",
+      "awaits out cublas\n"
+      "counts=$(tr '\\0' '\\n' </proc/$(cat /proc/$run/task/$run/children | tr -d ' ')/environ | "
+      "sed -n 's/^GEMM_TUNE_BLAS_COUNTS=//p')\n"
+      "printf x | dd of=$(echo $counts/counts.*) bs=1 seek=2 conv=notrunc status=none\n" +
+          while_running("$run") + "-q\necho $?\ntouch stop\nwait $run");
+  EXPECT_EQ(done.output, "2\n") << done.errors;
+  EXPECT_THAT(done.errors,
+              AllOf(StartsWith("gemm-tune: the program runs under another version of "),
+                    HasSubstr("start it again")));
+}
+
 TEST_F(CliWhileRunningTest, RefusesProcessesAndSharesThatAreNone) {
   const std::string as = "speed-up --while-running ";
   expect_refusal(as + "2147483647", 2, "there is no process 2147483647");

@@ -15,7 +15,14 @@
 namespace gemm_tune::preload {
 namespace {
 
+// What differs between versions stands in the bits that kVarying leaves out.
 constexpr std::uint64_t kLayout = 0x67742d636e740001ULL ^ (sizeof(Shape) << 32U) ^ kReasons << 16U;
+constexpr std::uint64_t kVarying = 0x00000fff00ff0000ULL;
+static_assert(sizeof(Shape) < 4096 && kReasons < 256);
+
+bool is_of_another_version(std::uint64_t layout) {
+  return layout != kLayout && (layout & ~kVarying) == (kLayout & ~kVarying);
+}
 
 // Null where it cannot be made. Its blocks are all there: a write into it must not find a full
 // disk.
@@ -104,19 +111,23 @@ void Counts::remove_file() const {
   if (!file_.empty()) ::unlink(file_.c_str());
 }
 
-std::string report_of(const std::string& file) {
+std::optional<std::string> report_of(const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return "";
   struct stat status {};
   const bool fits = ::fstat(descriptor, &status) == 0 &&
                     status.st_size == static_cast<off_t>(sizeof(CountsContent));
+  std::uint64_t layout = 0;
+  const bool is_foreign = ::pread(descriptor, &layout, sizeof layout, 0) == sizeof layout &&
+                          is_of_another_version(layout);
   void* const at =
       fits ? ::mmap(nullptr, sizeof(CountsContent), PROT_READ, MAP_PRIVATE, descriptor, 0)
            : MAP_FAILED;
   ::close(descriptor);
-  if (at == MAP_FAILED) return "";
+  if (at == MAP_FAILED) return is_foreign ? std::nullopt : std::optional<std::string>("");
   const auto& content = *static_cast<const CountsContent*>(at);
-  std::string text = content.layout == kLayout ? text_of(content) : "";
+  std::optional<std::string> text;
+  if (!is_foreign) text = content.layout == kLayout ? text_of(content) : "";
   ::munmap(at, sizeof(CountsContent));
   return text;
 }

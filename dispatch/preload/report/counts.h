@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "dispatch/preload/report/shape_table.h"
@@ -64,7 +65,8 @@ class Counts {
   std::string file_;  // empty for none
 };
 
-// The same of the file of a process that has ended; empty where the file is none of this version.
-std::string report_of(const std::string& file);
+// The same of the file of a process; empty where the file is none, nothing where another version of
+// the drop-in has written it.
+std::optional<std::string> report_of(const std::string& file);
 
 }  // namespace gemm_tune::preload

@@ -435,6 +435,10 @@ TEST_F(ReportTest, TheCountsOfAProcessThatIsKilledAreReportedByAnother) {
   EXPECT_EQ(Json::parse(line)["served"], 3);
   EXPECT_EQ(Json::parse(line)["declined"], Json({{"an error of gemm-tune's library", 1}}));
   EXPECT_FALSE(std::getline(text, line));
+  std::string of_another_version = read_file(files()[0]);
+  of_another_version[2] ^= 1;
+  write_file(folder.path() / "other", of_another_version.substr(0, 4096));
+  EXPECT_EQ(gemm_tune_blas_report_of((folder.path() / "other").c_str(), report.c_str()), 2);
   write_file(folder.path() / "other", "no counts");
   EXPECT_EQ(gemm_tune_blas_report_of((folder.path() / "other").c_str(), report.c_str()), 1);
   EXPECT_EQ(gemm_tune_blas_report_of((folder.path() / "missing").c_str(), report.c_str()), 1);
