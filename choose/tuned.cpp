@@ -14,6 +14,7 @@
 #include "core/problem/cublas_functions.h"
 #include "kernel_templates/registry/library_families.h"
 #include "kernel_templates/registry/order_of_sums.h"
+#include "kernel_templates/source/source.h"
 
 namespace gemm_tune {
 namespace {
@@ -139,7 +140,10 @@ std::vector<Winner> load_ordered_winners(const Database& database, const std::st
   CheckedConfigs configs;
   const auto order_of = [&](const std::string& text) {
     const std::optional<KnownConfig>& config = configs.of(text);
-    return config ? order_of_sums(*config) : std::nullopt;
+    if (!config) return std::optional<std::string>();
+    const auto revision = revisions.find(config->family->name);
+    const bool is_edited = revision != revisions.end() && is_of_users_texts(revision->second);
+    return is_edited ? std::nullopt : order_of_sums(*config);
   };
   std::set<std::string> orders;
   database.winners(arch, revisions, rule, [&](const std::string& text, const Problem&) {

@@ -29,7 +29,8 @@ std::vector<Winner> load_winners(const Database& database, const std::string& ar
                                  const KernelRevisions& revisions = current_revisions(),
                                  Launches launches = Launches::any, const WinnerRule& rule = {});
 
-// For each order of sums that the database holds, its best kernel of each (device, problem).
+// For each order of sums that the database holds, its best kernel of each (device, problem). Texts
+// that the user edited have none that is known.
 std::vector<Winner> load_ordered_winners(const Database& database, const std::string& arch,
                                          const KernelRevisions& revisions = current_revisions(),
                                          const WinnerRule& rule = {});

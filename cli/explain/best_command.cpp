@@ -168,9 +168,11 @@ int run_best(const BestOptions& options) {
   nlohmann::json all = nlohmann::json::array();
   bool found = true;
   for (const Problem& problem : problems) {
+    // The default's text may be edited, too: nobody knows its order of sums then.
+    const bool untuned = !options.batch_invariant || options.kernel_dir.empty();
     const Choice choice =
         choose(tuned, device_key(target.spec), problem,
-               {with_library && library_takes(problem), true, options.batch_invariant});
+               {with_library && library_takes(problem), untuned, options.batch_invariant});
     std::vector<std::string> tied;
     std::vector<Baseline> baselines;
     if (has_time(problem, choice)) {

@@ -41,7 +41,7 @@ std::optional<std::string> why_stale(const std::string& config, const std::strin
   const auto current = revisions.find(family);
   const bool is_library = names_library(config);
   if (current == revisions.end() && !is_library) {
-    const bool is_users = revision.starts_with("user:");
+    const bool is_users = is_of_users_texts(revision);
     return "'" + family + "' is no kernel family of this program" +
            (is_users ? ": load it by --family" : "");
   }

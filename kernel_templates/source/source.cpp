@@ -16,6 +16,8 @@
 namespace gemm_tune {
 namespace {
 
+constexpr const char* kOfUsersTexts = "user:";
+
 static_assert(static_cast<int>(OperandShape::none) == kNoOperand &&
               static_cast<int>(OperandShape::scalar_f32) == kScalarF32 &&
               static_cast<int>(OperandShape::row_f32) == kRowF32 &&
@@ -166,12 +168,14 @@ KernelSource source_in(const KernelFamily& family,
                        const std::optional<std::filesystem::path>& kernel_dir, Texts& texts) {
   KernelSource source = source_of(family, texts);
   if (family.is_users() || (kernel_dir && !is_embedded(source))) {
-    source.revision = "user:" + hash_of_texts(source);
+    source.revision = kOfUsersTexts + hash_of_texts(source);
   }
   return source;
 }
 
 }  // namespace
+
+bool is_of_users_texts(std::string_view revision) { return revision.starts_with(kOfUsersTexts); }
 
 KernelSource kernel_source(const KernelFamily& family,
                            const std::optional<std::filesystem::path>& kernel_dir) {

@@ -32,6 +32,9 @@ struct KernelSource {
   std::string revision;
 };
 
+// Whether texts of the user made it.
+bool is_of_users_texts(std::string_view revision);
+
 // kernel_dir is the directory that holds kernel_templates/. Throws UsageError where a file that the
 // family needs is missing there, cannot be read or has a name that is not UTF-8; or where a text of
 // a user's family includes what is none.

@@ -76,6 +76,13 @@ TEST_F(OneOrderTest, AFasterKernelOfAnotherOrderNeverServes) {
   EXPECT_EQ(order_of_sums(*plain.config), "mma MMA_K=16");
 }
 
+TEST_F(OneOrderTest, AnEditedTextHasNone) {
+  const KernelRevisions edited = {{"mma", "user:0123456789abcdef"}};
+  store_measured(database_, kA6000, problem(64), mma(64, 1), 2, edited.at("mma"));
+  const Layered all = load_layered(&database_, {}, "sm_86", edited, {}, true);
+  EXPECT_EQ(all.tuned.at("sm_86").ordered.order_for(kA6000, parse_problem(problem(64))), nullptr);
+}
+
 TEST_F(OneOrderTest, BkIsPartOfTheOrderOfSharesAndOfNoOther) {
   store(1, mma(16, 4, 64), 4);
   store(16, mma(16, 4, 32), 4);

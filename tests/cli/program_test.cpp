@@ -547,6 +547,12 @@ TEST_F(CliTest, ResultsOfAKernelFolderAreThereForWhoNamesIt) {
   EXPECT_THAT(named.output, HasSubstr(std::string("64x64x64  exact  ") + kNaive));
   EXPECT_THAT(run("export --arch sm_86" + db + mine).output, HasSubstr(kNaive));
   EXPECT_THAT(run("explain" + sizes + db + mine).output, StartsWith(kNaive));
+
+  // Nobody knows in which order an edited text adds up.
+  const std::string invariant = " --batch-invariant" + mine + db;
+  expect_refusal("--arch sm_86 --m-range 64:64 --sizes 64 --config naive" + invariant, 4,
+                 "no config that could be tried has an order of sums");
+  EXPECT_EQ(run("best" + sizes + invariant).exit_code, 4);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "choose/choose.h"
 #include "core/error.h"
 #include "kernel_templates/registry/order_of_sums.h"
+#include "kernel_templates/source/source.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/budget.h"
 #include "tuner/plan/candidates.h"
@@ -25,6 +26,15 @@ namespace {
 
 // Of earlier runs, at each problem.
 constexpr std::size_t kMostKnown = 4;
+
+// Of the program's own text: nobody knows in which order a text that was edited adds up.
+std::optional<std::string> known_order(const TuneRequest& request, const KnownConfig& config) {
+  if (request.kernels) {
+    const auto source = request.kernels->find(config.family->name);
+    if (source == request.kernels->end() || is_of_users_texts(source->second.revision)) return {};
+  }
+  return order_of_sums(config);
+}
 
 // The fastest kernels of earlier runs. orders: only of these; empty: of any.
 std::vector<KnownConfig> known_best(const TuneRequest& request, const Problem& problem,
@@ -43,7 +53,7 @@ std::vector<KnownConfig> known_best(const TuneRequest& request, const Problem& p
     KnownConfig config = check_config(parse_config(text));
     if (best.size() == kMostKnown) break;
     const bool may_be_tried =
-        orders.empty() || orders.contains(order_of_sums(config).value_or("none"));
+        orders.empty() || orders.contains(known_order(request, config).value_or("none"));
     if (!config.family->is_library() && may_be_tried) best.push_back(std::move(config));
   }
   return best;
@@ -76,7 +86,7 @@ std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const 
   for (std::size_t i = 0; i < points.size(); ++i) {
     const KnownConfig config = points[i];
     const auto order =
-        request.in_one_order ? order_of_sums(config) : std::optional<std::string>("");
+        request.in_one_order ? known_order(request, config) : std::optional<std::string>("");
     if (!order) continue;
     orders[*order][shares_in_cluster(config.traits)].emplace_back(
         predict(config.traits, problem, request.device).time_us, i);
@@ -237,7 +247,7 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
   if (request.has_list()) {
     std::vector<KnownConfig> listed = request.only;
     std::erase_if(listed, [&](const KnownConfig& one) {
-      return request.in_one_order && !order_of_sums(one).has_value();
+      return request.in_one_order && !known_order(request, one).has_value();
     });
     if (listed.empty()) throw NothingFound(kNoOrder);
     return listed;

@@ -25,7 +25,7 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
 
 inline constexpr char kNoOrder[] =
     "no config that could be tried has an order of sums that is known not to depend on M: leave "
-    "--batch-invariant or --config out";
+    "--batch-invariant, --config or an edited --kernel-dir out";
 
 // What the database knows of the device, in one order of sums.
 OneOrder stored_orders(const TuneRequest& request, const Database& database);
