@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -245,15 +246,18 @@ std::string reasons_of(const std::vector<Winner>& unexportable) {
   return text;
 }
 
-// Adds a sentence about the problems of which no kernel is exported.
+// Adds a sentence about the problems of which no kernel is exported, on each device.
 void tell_of_left_out(const std::vector<Winner>& exported, std::vector<Winner> of_any,
                       std::vector<std::string>& notes) {
-  const auto problem = [](const Winner& winner) { return to_string(winner.record.problem); };
-  std::set<std::string> held, left_out;
-  for (const Winner& winner : exported) held.insert(problem(winner));
-  std::erase_if(of_any, [&](const Winner& winner) { return held.contains(problem(winner)); });
+  const auto place = [](const Winner& winner) {
+    const DeviceKey& device = winner.record.device;
+    return std::make_tuple(device.name, device.sm_count, to_string(winner.record.problem));
+  };
+  std::set<std::tuple<std::string, int, std::string>> held, left_out;
+  for (const Winner& winner : exported) held.insert(place(winner));
+  std::erase_if(of_any, [&](const Winner& winner) { return held.contains(place(winner)); });
   if (of_any.empty()) return;
-  for (const Winner& winner : of_any) left_out.insert(problem(winner));
+  for (const Winner& winner : of_any) left_out.insert(place(winner));
   notes.push_back(std::to_string(left_out.size()) +
                   (left_out.size() == 1 ? " tuned problem is" : " tuned problems are") +
                   " left out of the export: the kernel of each " + reasons_of(of_any));

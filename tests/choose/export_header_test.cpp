@@ -447,6 +447,11 @@ TEST_F(ExportHeaderTest, TellsOfProblemsThatAreLeftOut) {
   store_measured(database, kA6000, "256x256x501:epilogue=relu", plain, 10);
   EXPECT_THAT(notes(), testing::ElementsAre("2 tuned problems are left out of the export: the "
                                             "kernel of each has an epilogue"));
+  // Of another device: a problem that is left out of both, and one that is held of the first.
+  const DeviceKey other{"sm_86", "NVIDIA GeForce RTX 3090", 82};
+  store_measured(database, other, "256x256x501:epilogue=relu", plain, 10);
+  store_measured(database, other, "1024x1024x1001", plain + ",REPACK=1", 60);
+  EXPECT_THAT(notes(), testing::ElementsAre(testing::StartsWith("4 tuned problems are left out")));
 }
 
 TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
