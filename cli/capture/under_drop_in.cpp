@@ -20,6 +20,7 @@
 #include "core/files/own_binary.h"
 #include "core/text/printable.h"
 #include "core/types/accuracy.h"
+#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {
@@ -176,7 +177,7 @@ void add_drop_in_options(CLI::App& app, DropInOptions& o) {
 }
 
 std::optional<std::string> asked_accuracy() {
-  const char* const text = std::getenv("GEMM_TUNE_BLAS_ACCURACY");
+  const char* const text = std::getenv(kFp32AccuracyVariable);
   return text == nullptr ? std::nullopt : std::optional<std::string>(text);
 }
 
@@ -190,9 +191,12 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
                      " is itself run by gemm-tune run, capture or speed-up, and only one of them "
                      "would see the program's calls: leave one out");
   }
-  const std::optional<std::string> accuracy = asked_accuracy();
-  if (accuracy && !fp32_accuracy_named(*accuracy)) {
-    throw UsageError("GEMM_TUNE_BLAS_ACCURACY is '" + excerpt(*accuracy) + "': " + kNoFp32Accuracy);
+  if (const std::optional<std::string> accuracy = asked_accuracy()) {
+    Signature types;
+    types.accuracy = fp32_accuracy_named(*accuracy);
+    if (const std::optional<std::string> why = why_unserved(types)) {
+      throw UsageError(kFp32AccuracyVariable + (" is '" + *accuracy + "': ") + *why);
+    }
   }
   library_file(kDropIn);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/types/accuracy.h"
 
+#include "core/error.h"
+#include "core/text/printable.h"
+
 namespace gemm_tune {
 
 std::optional<Accuracy> accuracy_named(std::string_view text) {
@@ -15,9 +18,11 @@ std::optional<Accuracy> accuracy_named(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Accuracy> fp32_accuracy_named(std::string_view text) {
-  const std::optional<Accuracy> named = accuracy_named(text);
-  return named && info_of(*named).operands == OperandKind::f32 ? named : std::nullopt;
+Accuracy fp32_accuracy_named(std::string_view value) {
+  const std::optional<Accuracy> named = accuracy_named(value);
+  if (named && info_of(*named).operands == OperandKind::f32) return *named;
+  throw UsageError(std::string(kFp32AccuracyVariable) + " is '" + excerpt(value) +
+                   "': it must be an accuracy class of fp32 products, as fp32_f16x3");
 }
 
 std::string accuracy_names() {

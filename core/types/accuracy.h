@@ -131,10 +131,12 @@ constexpr std::string_view to_string(Accuracy accuracy) { return info_of(accurac
 // Of a name or an alias; nothing for other texts.
 std::optional<Accuracy> accuracy_named(std::string_view text);
 
-// Of a class that products of fp32 operands may be asked for in.
-std::optional<Accuracy> fp32_accuracy_named(std::string_view text);
-inline constexpr char kNoFp32Accuracy[] =
-    "it must be an accuracy class of fp32 products, as fp32_f16x3";
+// In which the drop-in computes fp32 products.
+inline constexpr char kFp32AccuracyVariable[] = "GEMM_TUNE_BLAS_ACCURACY";
+
+// The class of fp32 products that this variable's value names. Throws UsageError, with a sentence
+// that begins with the variable, where it names none.
+Accuracy fp32_accuracy_named(std::string_view value);
 
 // "fp32, tf32, ...": all names.
 std::string accuracy_names();

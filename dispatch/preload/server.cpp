@@ -10,6 +10,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/error.h"
 #include "core/types/signature.h"
 #include "dispatch/c_values.h"
 #include "dispatch/preload/driver.h"
@@ -40,11 +41,11 @@ Settings Settings::from(Get* get) {
                        "': it must be a number of seconds from 0 (never) to 86400";
     }
   }
-  if (const char* const name = get("GEMM_TUNE_BLAS_ACCURACY")) {
-    if (const std::optional<Accuracy> accuracy = fp32_accuracy_named(name)) {
-      settings.arithmetic.accuracy = c_accuracy_of(*accuracy);
-    } else {
-      settings.error = std::string("GEMM_TUNE_BLAS_ACCURACY is '") + name + "': " + kNoFp32Accuracy;
+  if (const char* const name = get(kFp32AccuracyVariable)) {
+    try {
+      settings.arithmetic.accuracy = c_accuracy_of(fp32_accuracy_named(name));
+    } catch (const UsageError& none) {
+      settings.error = none.what();
     }
   }
   if (const char* const tf32 = get("NVIDIA_TF32_OVERRIDE")) {
