@@ -7,11 +7,11 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "core/error.h"
 #include "core/problem/cublas_functions.h"
+#include "db/validity/checked_configs.h"
 #include "kernel_templates/registry/library_families.h"
 #include "kernel_templates/registry/order_of_sums.h"
 #include "kernel_templates/source/source.h"
@@ -44,33 +44,6 @@ struct Preference {
   key() const {
     return {problem, is_predicted, is_kernel, time_us, device->name, device->sm_count, *config};
   }
-};
-
-// The configs of a database, each parsed and checked once: thousands of winners share one.
-class CheckedConfigs {
- public:
-  // Empty for a text that this program does not know.
-  const std::optional<KnownConfig>& of(const std::string& text) {
-    const auto [known, is_new] = known_.try_emplace(text);
-    if (is_new) {
-      try {
-        known->second = check_config(parse_config(text));
-      } catch (const UsageError&) {  // stays empty
-      }
-    }
-    return known->second;
-  }
-
-  // Whether one of its specialisations may be launched for the problem. A row says so of its own
-  // problem; one of an earlier version, or of a file that another program wrote, may be wrong.
-  bool may_serve(const std::string& text, const Problem& problem) {
-    const std::optional<KnownConfig>& config = of(text);
-    if (!config) return false;
-    return config->family->is_library() || legal_for(*config, problem);
-  }
-
- private:
-  std::unordered_map<std::string, std::optional<KnownConfig>> known_;
 };
 
 // cuBLAS's own choice for the types, as an application gets it: neither cublasLt's best of several

@@ -15,6 +15,7 @@
 #include "cli/output/standard_output.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "db/validity/checked_configs.h"
 #include "runtime/library.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"
@@ -57,10 +58,12 @@ std::vector<std::string> tied_with(const Problem& problem, const Choice& choice,
                                    const Database& database, const KernelRevisions& revisions) {
   if (!has_time(problem, choice) || !choice.winner->outcome.ranking) return {};
   std::vector<std::pair<double, std::string>> tied;
+  CheckedConfigs configs;
   for (const Record& row : database.records(choice.winner->device, choice.winner->problem)) {
     const std::optional<Ranking>& ranking = row.outcome.ranking;
     if (ranking && ranking->tied && row.run.uuid == choice.winner->run.uuid &&
-        row.config != choice.winner->config && !why_stale(row.config, row.revision, revisions)) {
+        row.config != choice.winner->config && !why_stale(row.config, row.revision, revisions) &&
+        configs.may_serve(row.config, problem)) {
       tied.emplace_back(row.outcome.timing->median_us, row.config);
     }
   }

@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/text/printable.h"
 #include "core/text/shell_quote.h"
+#include "db/validity/checked_configs.h"
 #include "kernel_templates/registry/library_families.h"
 #include "kernel_templates/source/source.h"
 #include "tuner/plan/filter.h"
@@ -241,12 +242,13 @@ void explain_row(Explanation& e, const StoredRow& stored) {
   e.json["rows"].push_back(std::move(json));
 }
 
-// The rows at the problem, of this config and of others, the user's first.
+// The rows at the problem, of this config and of others that may serve it, the user's first.
 std::vector<StoredRow> rows_at(const Question& q, const Problem& problem) {
   std::vector<StoredRow> rows;
+  CheckedConfigs configs;
   const auto add = [&](const Database& database, const std::string& layer) {
     for (Record& record : database.records(device_key(q.target.spec), problem)) {
-      rows.push_back({std::move(record), layer});
+      if (configs.may_serve(record.config, problem)) rows.push_back({std::move(record), layer});
     }
   };
   if (q.database) add(*q.database, "");

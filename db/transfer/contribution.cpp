@@ -14,6 +14,7 @@
 #include "db/schema/winners_view.h"
 #include "db/transfer/json_rows.h"
 #include "db/transfer/row_transfer.h"
+#include "db/validity/checked_configs.h"
 #include "db/validity/stale_candidates.h"
 #include "db/validity/validity.h"
 
@@ -68,7 +69,11 @@ void keep_winners(SQLite::Database& db, const KernelRevisions& revisions) {
   for (const DeviceKey& device : devices_of(db)) archs.insert(device.arch);
   std::vector<std::int64_t> winners;
   {
-    const WinnersByRevisions by_revisions(db, revisions);
+    CheckedConfigs configs;
+    WinnersByRevisions by_revisions(db, revisions);
+    by_revisions.leave_out_others([&](const std::string& config, const Problem& problem) {
+      return configs.may_serve(config, problem);
+    });
     for (const std::string& arch : archs) {
       const std::vector<std::int64_t> found = by_revisions.winners(arch);
       winners.insert(winners.end(), found.begin(), found.end());

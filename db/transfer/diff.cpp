@@ -7,6 +7,7 @@
 #include "db/database_impl.h"
 #include "db/file/database_file.h"
 #include "db/transfer/row_transfer.h"
+#include "db/validity/checked_configs.h"
 
 namespace gemm_tune {
 namespace {
@@ -26,8 +27,12 @@ std::map<Place, Record> winners_of(const Database& database, const KernelRevisio
   std::set<std::string> archs;
   for (const DeviceKey& device : database.devices()) archs.insert(device.arch);
   std::map<Place, Record> winners;
+  CheckedConfigs configs;
+  const auto may_serve = [&](const std::string& config, const Problem& problem) {
+    return configs.may_serve(config, problem);
+  };
   for (const std::string& arch : archs) {
-    for (const Record& winner : database.winners(arch, revisions)) {
+    for (const Record& winner : database.winners(arch, revisions, {}, may_serve)) {
       winners.emplace(place_of(winner), winner);
     }
   }

@@ -199,6 +199,35 @@ TEST_F(CliDataTest, ContributeWritesAFileForEachDeviceThatItsCheckTakes) {
   expect_refusal("db contribute --check " + a10 + " -o " + folder, 2, "--check");
 }
 
+// As only a database has that another program wrote: a row of a weaker accuracy class.
+TEST_F(CliDataTest, BestAndExplainLeaveOutARowThatMayNotServeItsProblem) {
+  const std::string of_tf32 =
+      "mma/AB=0,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=2";
+  {
+    Database database(path("a.db"), Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.1", "tune", 1});
+    const auto store = [&](const std::string& config, double us) {
+      Outcome outcome = timed(us);
+      outcome.ranking = Ranking{1, {}, true, true};
+      const std::string family = config.substr(0, config.find('/'));
+      database.store({"sm_86", "NVIDIA A10", 72}, parse_problem("64x64x64"), config,
+                     current_revisions().at(family), outcome, Source::measured);
+    };
+    store(kNaive, 10);
+    store(of_tf32, 2);
+  }
+  const std::string here = " --arch sm_86 --sm-count 72 --sizes 64 --json --db " + path("a.db");
+  const ProgramRun best = run("best" + here);
+  EXPECT_EQ(best.exit_code, 0) << best.errors;
+  const auto answer = nlohmann::json::parse(best.output).at(0);
+  EXPECT_EQ(answer.at("config"), kNaive);
+  EXPECT_THAT(best.output, Not(HasSubstr("mma/")));
+  const ProgramRun explain = run("explain" + here);
+  EXPECT_EQ(explain.exit_code, 0) << explain.errors;
+  EXPECT_THAT(explain.output, Not(HasSubstr("mma/")));
+}
+
 class CliLayerTest : public CliDataTest {
  protected:
   CliLayerTest() {

@@ -76,6 +76,19 @@ TEST_F(ContributionTest, HoldsTheWinnersOfFinalsWithBaselinesAndRunsAndNothingEl
   EXPECT_THAT(text, AllOf(Not(HasSubstr("workstation")), Not(HasSubstr("--sizes"))));
 }
 
+TEST_F(ContributionTest, ARowThatMayNotServeItsProblemIsNoWinner) {
+  const std::string text = good();
+  {
+    Database database(file_, Database::Mode::create_or_open);
+    RunInfo run = kRun;
+    run.uuid = "22222222-2222-4333-8444-555555555555";
+    database.begin_run(run);
+    store_measured(database, kH100, "1024x1024x1024", kTf32, 20);
+    store_measured(database, kH100, "256x256x256", kTf32, 2);
+  }
+  EXPECT_EQ(contributed(file_).at(0).text, text);
+}
+
 TEST_F(ContributionTest, TheSameRowsInAnotherOrderAndDatabaseGiveTheSameBytes) {
   const std::string text = good();
   {

@@ -72,6 +72,18 @@ TEST_F(DiffTest, WinnersThatDifferAreShownWithBothTimes) {
   EXPECT_EQ(found.winners[1].b.value().outcome.timing.value().median_us, 50);
 }
 
+TEST_F(DiffTest, ARowThatMayNotServeItsProblemIsNoWinner) {
+  {
+    Database a = writable(path("a.db")), b = writable(path("b.db"));
+    store_measured(a, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    store_measured(b, kA6000, "1024x1024x1024", kWholeTiles, 60);
+    store_measured(b, kA6000, "1024x1024x1024", kTf32, 20);
+    store_measured(b, kA6000, "512x512x512", kTf32, 5);
+  }
+  EXPECT_EQ(diff("a.db", "b.db").rows, 3);
+  EXPECT_THAT(diff("a.db", "b.db").winners, IsEmpty());
+}
+
 class PruneTest : public DbTest {
  protected:
   PruneTest() {

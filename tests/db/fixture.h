@@ -36,6 +36,10 @@ inline const std::string kWholeTiles =
     "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=0";
 inline const std::string kPredicated =
     "vectorized_2d/BM=32,BN=64,BK=16,TM=4,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1";
+// Of the accuracy class tf32: no result of a problem in fp32, but by another program's hand.
+inline const std::string kTf32 =
+    "mma/AB=0,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,SPLIT_K=1,"
+    "TA=0,TB=0,PRED=1,ACCURACY=2";
 inline const std::string kRevision = "7";
 inline const KernelRevisions kRevisions = {{"vectorized_2d", kRevision}, {"tiled_2d", kRevision},
                                            {"naive", kRevision},         {"skinny", kRevision},

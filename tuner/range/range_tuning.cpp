@@ -130,6 +130,7 @@ class RangeTuning {
         const KnownConfig config = check_config(parse_config(text));
         const auto us = outcome.deciding_us(request_.rule.objective);
         if (config.family->is_library() || outcome.disposition != Disposition::ok || !us) continue;
+        if (!legal_for(config, problem)) continue;
         if (order_of_sums(config) != tuned_.range.order) least = std::min(least.value_or(*us), *us);
       }
       stored.push_back(least);
