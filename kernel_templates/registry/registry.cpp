@@ -43,6 +43,19 @@ std::optional<KnownConfig> next_variant(const KnownConfig& config) {
   return variant;
 }
 
+// Plans multiply sizes in 64 bits: of copies with several parts, of shares along K.
+void require_addressable(const Problem& problem) {
+  constexpr double kMostBytes = 0x1p47;
+  const auto M = static_cast<double>(problem.M), N = static_cast<double>(problem.N),
+             K = static_cast<double>(problem.K), batch = static_cast<double>(problem.batch);
+  const Signature& types = problem.signature;
+  const double bytes =
+      batch * (M * K * bytes_of(types.a) + N * K * bytes_of(types.b) + M * N * bytes_of(types.d));
+  if (bytes <= kMostBytes) return;
+  throw UsageError("the matrices of " + to_string(problem) +
+                   " take more than 2^47 bytes, which no GPU has addresses for");
+}
+
 }  // namespace
 
 Specialisation KnownConfig::specialisation() const {
@@ -56,6 +69,7 @@ Specialisation KnownConfig::specialisation() const {
 }
 
 LaunchPlan KnownConfig::plan(const Problem& problem, int sm_count) const {
+  require_addressable(problem);
   if (family->plan) return family->plan(values, problem, sm_count);
   return product_plan(recipe, problem, sm_count);
 }

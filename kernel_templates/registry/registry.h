@@ -49,6 +49,7 @@ struct KnownConfig {
   bool is_exportable() const { return family->takes_gemm_args && !traits.repack && !traits.reduce; }
 
   // The launches of a call of the problem, which the recipe must allow, on a device of so many SMs.
+  // Throws UsageError where the matrices are too large for any.
   LaunchPlan plan(const Problem& problem, int sm_count) const;
 };
 

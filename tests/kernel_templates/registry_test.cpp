@@ -18,6 +18,19 @@ namespace {
 constexpr const char* kVectorized =
     "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=0";
 
+// Three parts of A would take 2.4e19 bytes, more than 64 bits count.
+TEST(PlanTest, MatricesBeyondEveryAddressHaveNone) {
+  const KnownConfig config = check_config(
+      parse_config("wgmma_parts/BM=64,BN=16,GROUPS=1,PROMOTE=32,TA=0,TB=0,ACCURACY=5"));
+  const auto plan_at = [&](const std::string& sizes) {
+    return config.plan(parse_problem(sizes + ":type=f32+fp32_bf16x6"), 132);
+  };
+  EXPECT_GT(plan_at("2000000x64x2000000").workspace_bytes, 0);
+  EXPECT_THAT([&] { plan_at("2000000000x64x2000000000"); },
+              testing::ThrowsMessage<UsageError>(
+                  testing::HasSubstr("take more than 2^47 bytes, which no GPU has addresses for")));
+}
+
 Problem problem(std::int64_t M, std::int64_t N, std::int64_t K, int alignment) {
   Problem p = packed_problem(M, N, K);
   p = in_class(p, alignment);
