@@ -73,14 +73,17 @@ bool shares_in_cluster(const Traits& traits) {
 }
 constexpr double kMostBehind = 1.25;  // the best of one class, as the model's times
 
-// The static model's `most` best of each order of sums; in any order under one empty text. has_any:
-// set where the problem has a config of whatever order. A list of those that share tiles in
-// clusters, and one of others, but for a list that is far behind.
-std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const Problem& problem,
-                                              std::size_t most, SpaceMemory& memory,
-                                              bool& has_any) {
+// Of a problem.
+struct ModelledOrders {
+  std::map<std::string, Modelled> by_order;
+  bool has_config = false;  // of whatever order, known or not
+};
+
+// The static model's `most` best of each order of sums; in any order under one empty text. A list
+// of those that share tiles in clusters, and one of others, but for a list that is far behind.
+ModelledOrders modelled_best(const TuneRequest& request, const Problem& problem, std::size_t most,
+                             SpaceMemory& memory) {
   const ConfigList points = candidates_for(request, problem, memory).points;
-  has_any = has_any || points.size() > 0;
   using Timed = std::vector<std::pair<double, std::size_t>>;
   std::map<std::string, std::map<bool, Timed>> orders;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -91,9 +94,10 @@ std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const 
     orders[*order][shares_in_cluster(config.traits)].emplace_back(
         predict(config.traits, problem, request.device).time_us, i);
   }
-  std::map<std::string, Modelled> found;
+  ModelledOrders found;
+  found.has_config = points.size() > 0;
   for (auto& [order, classes] : orders) {
-    Modelled& its = found[order];
+    Modelled& its = found.by_order[order];
     its.least_us = std::numeric_limits<double>::infinity();
     for (auto& [in_cluster, timed] : classes) {
       const auto end = timed.begin() + static_cast<std::ptrdiff_t>(std::min(most, timed.size()));
@@ -113,14 +117,14 @@ std::map<std::string, Modelled> modelled_best(const TuneRequest& request, const 
 
 // The orders whose least times lose the least against those of all, on the average over the
 // problems that they have a config for; first those that have one for the most problems.
-std::set<std::string> promising_orders(const std::vector<std::map<std::string, Modelled>>& all) {
+std::set<std::string> promising_orders(const std::vector<ModelledOrders>& all) {
   constexpr std::size_t kMostOrders = 4;
   const double most_loss = std::log(1.1);                        // more than the best order
   std::map<std::string, std::pair<std::size_t, double>> losses;  // problems, sum of logarithms
-  for (const auto& orders : all) {
+  for (const ModelledOrders& one : all) {
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& [order, its] : orders) least = std::min(least, its.least_us);
-    for (const auto& [order, its] : orders) {
+    for (const auto& [order, its] : one.by_order) least = std::min(least, its.least_us);
+    for (const auto& [order, its] : one.by_order) {
       auto& [problems, loss] = losses[order];
       ++problems;
       loss += std::log(its.least_us / least);
@@ -255,19 +259,22 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
   const std::size_t most = request.budget.value_or(default_budget(request.measure));
   Pool pool(most, request.device);
   const Environment environment = environment_of(request);
-  std::vector<std::map<std::string, Modelled>> modelled;
+  std::vector<ModelledOrders> modelled;
   SpaceMemory memory;
-  bool has_any = false;
   for (const Problem& problem : problems) {
     if (request.interruption.requested()) return {};
-    modelled.push_back(modelled_best(request, problem, most, memory, has_any));
+    modelled.push_back(modelled_best(request, problem, most, memory));
   }
   std::set<std::string> orders = promising_orders(modelled);
   const OneOrder stored = request.in_one_order ? stored_orders(request, database) : OneOrder();
   const auto* const held = stored.order_for(device_key(request.device), problems.front());
   if (held != nullptr) orders.insert(*held);
-  if (orders.empty() && has_any) throw NothingFound(kNoOrder);
-  if (orders.empty()) return {};
+  if (orders.empty()) {
+    const bool has_config = std::any_of(modelled.begin(), modelled.end(),
+                                        [](const auto& one) { return one.has_config; });
+    if (has_config) throw NothingFound(kNoOrder);
+    return {};
+  }
   std::vector<std::vector<KnownConfig>> known, best;
   for (const Problem& problem : problems) {
     known.push_back(known_best(request, problem, database, environment,
@@ -275,7 +282,8 @@ std::vector<KnownConfig> range_pool(const TuneRequest& request,
   }
   for (const std::string& order : orders) {
     for (auto& its : modelled) {
-      std::move(its[order].best.begin(), its[order].best.end(), std::back_inserter(best));
+      std::vector<std::vector<KnownConfig>>& lists = its.by_order[order].best;
+      std::move(lists.begin(), lists.end(), std::back_inserter(best));
     }
   }
   pool.add_by_turns(
