@@ -157,9 +157,9 @@ double MainLoop::exposed_cycles(double busy, const LoadLatency& latency) const {
 }
 
 double MainLoop::start_cycles(double residents, const LoadLatency& latency) const {
+  const double moving = std::max(0.0, latency.slice - latency.memory);  // none of single elements
   return constants_->start_round_trips * latency.memory +
-         residents * (1 + constants_->stage_start_share * earlier_stages_) *
-             (latency.slice - latency.memory);
+         residents * (1 + constants_->stage_start_share * earlier_stages_) * moving;
 }
 
 }  // namespace gemm_tune
