@@ -29,7 +29,9 @@ std::string m_text(const RangeRow& first, const RangeRow& last) {
 
 // What the order of sums costs, and how another is found.
 std::string order_text(const RangeReport& range) {
-  std::string text = "what the order of sums costs is not known, for no other was tried";
+  std::string text =
+      "what the order of sums costs is not known before the same is tuned without "
+      "--batch-invariant";
   if (const std::optional<OrderCost>& cost = range.order_cost) {
     text = "the order of sums costs ";
     text += cost->most < 1.0005
@@ -38,7 +40,7 @@ std::string order_text(const RangeReport& range) {
                               100 * (cost->most - 1), cost->at_m);
     text += " beside the fastest known kernels of others";
   }
-  return text + "; later runs keep it, but for one with --finals over as many M\n";
+  return text + "; later runs keep it, --finals over as many M chooses it anew\n";
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ TEST_F(RangePoolTest, AVerifiedOrderStaysUntilFinalsAreAskedForAgain) {
   request.only = {slow};
   const RangeReport forced = tuned();
   EXPECT_FALSE(forced.order_cost);
-  EXPECT_THAT(range_table(forced), testing::HasSubstr("is not known, for no other was tried"));
+  EXPECT_THAT(range_table(forced), testing::HasSubstr("is not known before the same is tuned"));
   request.only.clear();
   const RangeReport kept = tuned();
   EXPECT_EQ(kept.order, forced.order);
