@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -61,6 +63,7 @@ class RangeTuning {
       if (tuned_.report.interrupted || (!any_failed && !add_fallbacks(chosen))) break;
     }
     if (tuned_.report.problems.empty()) decide_among_all();
+    if (!request_.measure && tuned_.report.out_of_time) reach_the_rest();
     fill_in();
     return std::move(tuned_);
   }
@@ -214,6 +217,37 @@ class RangeTuning {
     std::vector<std::size_t> all(pool_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     decide_among(all);
+  }
+
+  // Where the time was used up at some M of those that nothing is timed at: the others by the first
+  // configs of the pool that serve them, whose kernels are compiled once for many M.
+  void reach_the_rest() {
+    std::vector<ProblemReport>& reached = tuned_.report.problems;
+    std::erase_if(reached, [](const ProblemReport& one) { return !one.winner; });
+    if (reached.empty() || tuned_.report.interrupted) return;
+    TuneRequest rest = request_;
+    std::erase_if(rest.problems, [&](const Problem& problem) {
+      return std::any_of(reached.begin(), reached.end(),
+                         [&](const ProblemReport& one) { return one.problem == problem; });
+    });
+    std::set<std::size_t> chosen;
+    for (const Problem& problem : rest.problems) {
+      std::size_t first = 0;
+      while (first < pool_.size() && (!is_of_the_order(first) || text_at(first, problem).empty())) {
+        ++first;
+      }
+      if (first < pool_.size()) chosen.insert(first);
+    }
+    if (chosen.empty()) return;
+    rest.only = among_pool({chosen.begin(), chosen.end()});
+    rest.specialises = true;
+    rest.budget.reset();
+    rest.time_limit.reset();
+    TuneReport report = run_(rest);
+    tuned_.report.interrupted = report.interrupted;
+    std::move(report.problems.begin(), report.problems.end(), std::back_inserter(reached));
+    std::sort(reached.begin(), reached.end(),
+              [](const auto& a, const auto& b) { return a.problem.M < b.problem.M; });
   }
 
   std::string text_at(std::size_t config, const Problem& problem) const {

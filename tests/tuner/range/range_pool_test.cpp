@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -166,6 +167,38 @@ TEST_F(RangePoolTest, AnMThatNoTimedConfigServesIsServedByAnotherInTheFinals) {
   // The pool, the one that is near the best at 64 with one that may serve 65, and with another,
   // since that one fails.
   EXPECT_EQ(tried, (std::vector<std::size_t>{3, 2, 2}));
+}
+
+TEST_F(RangePoolTest, WithoutAGpuAnMThatTheTimeDidNotReachIsServedByAnEarlierConfig) {
+  TuneRequest request;
+  request.device = find_device_spec("sm_90").value();
+  request.budget = 8;
+  request.time_limit = std::chrono::seconds(1);
+  for (const char* m : {"64", "65", "512"}) {
+    request.problems.push_back(parse_problem(m + std::string("x512x512:type=bf16:layout=tn")));
+  }
+  std::vector<TuneRequest> asked;
+  const RunSearch search = [&](const TuneRequest& one) {
+    asked.push_back(one);
+    TuneReport report;
+    report.out_of_time = asked.size() == 1;
+    for (const Problem& problem : one.problems) {
+      if (report.out_of_time && problem.M == 512) break;  // not begun
+      ProblemReport& its = report.problems.emplace_back();
+      its.problem = problem;
+      if (report.out_of_time && problem.M == 65) continue;  // begun without a result
+      its.winner.emplace();
+      its.winner->config = specialised_for(one.only.front(), problem).value();
+    }
+    return report;
+  };
+  const RangeTuned tuned = tune_range(request, 0.05, database_, search);
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[1].problems.size(), 2u);
+  EXPECT_FALSE(asked[1].time_limit);
+  EXPECT_EQ(asked[1].only.size(), 1u);
+  for (const RangeRow& row : tuned.range.rows) EXPECT_NE(row.config, "") << to_string(row.problem);
+  EXPECT_TRUE(tuned.report.out_of_time);
 }
 
 TEST_F(RangePoolTest, ARunWithoutTheOrderThatFinalsHaveVerifiedEndsBeforeItsPoolIsTimed) {
