@@ -338,7 +338,13 @@ class RangeTuning {
       }
       range.rows.push_back(std::move(row));
     }
-    if (!range.order.empty()) range.order_cost = order_cost(best);
+    if (range.order.empty()) return;
+    range.order_cost = order_cost(best);
+    // Times of finals may differ from those that the order was chosen by.
+    const OneOrder stored = stored_orders(request_, database_);
+    const std::string* const served =
+        stored.order_for(device_key(request_.device), request_.problems.front());
+    if (served != nullptr && *served != range.order) range.order_of_calls = *served;
   }
 
   // its_best: of the range's order, at each M.

@@ -38,11 +38,12 @@ struct OrderCost {
 };
 
 struct RangeReport {
-  std::vector<RangeRow> rows;                // ascending by M
-  std::vector<std::string> configs;          // those that serve, by the first M that they serve
-  std::size_t pool = 0;                      // configs that were tried at each M
-  double within = 0;                         // as asked
-  std::string order = {};                    // of sums, that all configs have; empty: any
+  std::vector<RangeRow> rows;        // ascending by M
+  std::vector<std::string> configs;  // those that serve, by the first M that they serve
+  std::size_t pool = 0;              // configs that were tried at each M
+  double within = 0;                 // as asked
+  std::string order = {};            // of sums, that all configs have; empty: any
+  std::string order_of_calls = {};   // in which look-ups have calls served, where it is another one
   std::optional<OrderCost> order_cost = {};  // nothing where no other order was tried
   bool measured = false;
 };

@@ -40,6 +40,10 @@ std::string order_text(const RangeReport& range) {
                               100 * (cost->most - 1), cost->at_m);
     text += " beside the fastest known kernels of others";
   }
+  if (!range.order_of_calls.empty()) {
+    return text + "; calls are served in the order " + range.order_of_calls +
+           ", which is verified at as many M and not slower\n";
+  }
   return text + "; later runs keep it, --finals over as many M chooses it anew\n";
 }
 
@@ -90,6 +94,7 @@ nlohmann::json range_json(const RangeReport& range) {
       {"rows", std::move(rows)}};
   if (range.order.empty()) return json;
   json["order_of_sums"] = range.order;
+  if (!range.order_of_calls.empty()) json["order_of_calls"] = range.order_of_calls;
   if (const std::optional<OrderCost>& cost = range.order_cost) {
     json["order_costs"] = {{"mean", cost->mean}, {"most", cost->most}, {"at_m", cost->at_m}};
   }
