@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/launch/launch_plan.h"
 #include "tests/kernel_templates/spaces.h"
 #include "tests/matchers.h"
 
