@@ -199,6 +199,11 @@ TEST_F(RangePoolTest, WithoutAGpuAnMThatTheTimeDidNotReachIsServedByAnEarlierCon
   EXPECT_EQ(asked[1].only.size(), 1u);
   for (const RangeRow& row : tuned.range.rows) EXPECT_NE(row.config, "") << to_string(row.problem);
   EXPECT_TRUE(tuned.report.out_of_time);
+  RangeReport table = tuned.range;
+  for (RangeRow& row : table.rows) row.of_best = 0.96;
+  EXPECT_THAT(range_table(table), testing::HasSubstr("for all M, within 5 % of the best of 8 at"));
+  table.rows.back().of_best = 0.4;
+  EXPECT_THAT(range_table(table), testing::HasSubstr("within 150 %, not 5 %, of the best of 8 at"));
 }
 
 TEST_F(RangePoolTest, ARunWithoutTheOrderThatFinalsHaveVerifiedEndsBeforeItsPoolIsTimed) {
