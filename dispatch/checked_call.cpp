@@ -17,6 +17,15 @@ void check_size(const char* name, std::int64_t size) {
   }
 }
 
+// Of rows or matrices, in elements: no GPU has addresses for more, and bytes are counted in 64
+// bits.
+constexpr std::int64_t kMostDistance = std::int64_t{1} << 47;
+
+[[noreturn, gnu::cold]] void refuse_distance(const char* name, std::int64_t distance) {
+  throw UsageError(std::string(name) + " is " + std::to_string(distance) +
+                   ": it must be at most 2^47, for no GPU has addresses beyond");
+}
+
 // A matrix as it is stored: so many rows (column-major: columns), each `length` long. edge: the
 // name of the length.
 struct Stored {
@@ -41,6 +50,7 @@ void complete(const char* name, std::int64_t& ld, std::int64_t& stride, const St
                      ": it must be at least 1 and " + matrix.edge + " = " +
                      std::to_string(matrix.length) + ", or 0 for a packed matrix");
   }
+  if (ld > kMostDistance) refuse_distance(name, ld);
 }
 
 [[noreturn, gnu::cold]] void refuse_pointer(const char* name, const void* pointer, int bytes) {
@@ -60,6 +70,7 @@ void check_stride(const char* name, std::int64_t stride) {
     throw UsageError(std::string(name) + " is " + std::to_string(stride) +
                      ": it must not be negative");
   }
+  if (stride > kMostDistance) refuse_distance(name, stride);
 }
 
 // Of the epilogue.

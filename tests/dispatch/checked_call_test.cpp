@@ -348,8 +348,10 @@ TEST(CheckedCall, ColumnsOfAColumnMajorCAreItsStoredRows) {
 }
 
 TEST(CheckedCall, HugeStridesAndLeadingDimensionsDoNotOverflow) {
-  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kHuge = std::int64_t{1} << 47;
   GemmCall call = valid_batch();
+  call.ldc = std::numeric_limits<std::int64_t>::max();  // its bytes would overflow
+  expect_refused(call, "at most 2^47");
   call.ldc = kHuge;
   call.stride_c = 3000;
   expect_valid(call);

@@ -163,6 +163,23 @@ TEST_F(LookupTest, ABatchOfPointersIsServedByKernelsForPointersAlone) {
   expect_refused(kDevice, call, "call.batch_kind is 2: it must be GT_STRIDED or GT_POINTERS");
 }
 
+TEST_F(LookupTest, RefusesDistancesBeyondEveryAddress) {
+  const std::int64_t far = (std::int64_t{1} << 47) + 1;
+  const auto refusal = [&](std::int64_t gt_gemm_call::*distance, const char* name) {
+    gt_gemm_call call = make_call(64, 64, 64);
+    call.batch = 2;
+    call.*distance = far;
+    const std::string text = name + std::string(" is 140737488355329: it must be at most 2^47");
+    expect_refused(kDevice, call, text.c_str());
+  };
+  refusal(&gt_gemm_call::lda, "lda");
+  refusal(&gt_gemm_call::ldb, "ldb");
+  refusal(&gt_gemm_call::ldc, "ldc");
+  refusal(&gt_gemm_call::stride_a, "stride_a");
+  refusal(&gt_gemm_call::stride_b, "stride_b");
+  refusal(&gt_gemm_call::stride_c, "stride_c");
+}
+
 TEST_F(LookupTest, RefusesOrdersTranspositionsAndBatchesOutOfRange) {
   gt_gemm_call call = make_call(64, 64, 64);
   call.order = static_cast<gt_order>(2);

@@ -165,9 +165,10 @@ typedef struct gt_prepared gt_prepared;
  * A leading dimension is at least 1 and the length of a stored row (column-major: column): lda of a
  * row-major A that is not transposed at least K, of a column-major one at least M. 0 stands for
  * that length, and a stride of 0 beside it for matrices one after another. Beside a leading
- * dimension that is given, a stride of 0 uses the same A or B for all. Strides are not negative.
- * The matrices of D must not overlap: either each lies behind the one before, or all lie side by
- * side in the same rows (column-major: columns).
+ * dimension that is given, a stride of 0 uses the same A or B for all. Strides are not negative,
+ * and neither they nor leading dimensions exceed 2^47. The matrices of D must not overlap: either
+ * each lies behind the one before, or all lie side by side in the same rows (column-major:
+ * columns).
  *
  * Of GT_POINTERS strides mean nothing, and the matrices of D must not overlap either. The arrays
  * are read when the product runs. Where in them the address of a matrix is less aligned than the
