@@ -15,7 +15,7 @@ namespace {
 static_assert(kClassF16x3 == static_cast<int>(Accuracy::fp32_f16x3) &&
               kClassBf16x6 == static_cast<int>(Accuracy::fp32_bf16x6));
 constexpr int kPartBytes = 2;                // of an element of a part
-constexpr int kFlagBytes = 2 * sizeof(int);  // Args::flags
+constexpr int kFlagBytes = 4 * sizeof(int);  // Args::flags
 
 // An operand as it is stored, and how many parts it has.
 struct StoredOperand {
@@ -55,7 +55,7 @@ std::int64_t copy_bytes(const StoredOperand& operand, const Problem& problem) {
   if (!operand.is_split()) {
     return kPartBytes * problem.batch * rows_of(operand, problem) * copied_row_of(operand, problem);
   }
-  return parts_bytes(operand, problem) + problem.batch * operand.lines * bytes_of(kSumType);
+  return parts_bytes(operand, problem) + told_bytes(operand.parts, problem.batch * operand.lines);
 }
 
 // Nothing where no copies are made.
@@ -104,7 +104,7 @@ std::optional<Step> split_step(const SplitKernels& kernels, const Problem& probl
   const std::int64_t units_a = has_a ? units(args.a, a) : 0;
   step.grid.x = units_a + (has_b ? units(args.b, b) : 0);
   args.units_a = static_cast<int>(units_a);
-  std::vector<Slot> slots = {{regions.flags, offsetof(SplitArgs, flag)}};
+  std::vector<Slot> slots = {{regions.flags, offsetof(SplitArgs, flags)}};
   const auto patch = [&](std::size_t matrix, const StoredOperand& operand, CallValue to) {
     slots.push_back({operand.value, matrix + offsetof(SplitMatrix, from)});
     slots.push_back({to, matrix + offsetof(SplitMatrix, to)});

@@ -90,7 +90,7 @@ std::optional<std::vector<int>> untuned(const Signature& asked, int sm) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "mma_parts", /*revision=*/2,
+      "mma_parts", /*revision=*/3,
       "fp32 on tensor cores by mma.sync: operands split into parts of 16 bits, products of parts",
       {tile_m_param("BM", &Params::BM, {32, 64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 96, 128, 256}),

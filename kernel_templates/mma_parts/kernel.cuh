@@ -7,8 +7,9 @@
 // an earlier one. The product is the sum of three or six: high by high, high by low and low by high
 // parts, and the same with a middle part. A
 // CTA computes BM x BN in slices of BK, of all parts, that lie in STAGES buffers of shared memory
-// as in mma; a warp computes WM x WN. Where parts would lose too much, the first kernel sets a
-// flag, and this one computes the product in fp32 (device/parts/fp32_product.cuh). One of A and B
+// as in mma; a warp computes WM x WN. Where parts lose numbers, the first kernel tells
+// of which lines: this one computes their elements of D in fp32 (device/parts/losing_lines.cuh),
+// or all of D where they are many (device/parts/fp32_product.cuh). One of A and B
 // may be of the parts' type: it is one part, and its slices are copied as its rows lie. Compiled
 // and emulated for every architecture from sm_75 on.
 #pragma once
@@ -17,6 +18,7 @@
 #include "kernel_templates/device/element/select.cuh"
 #include "kernel_templates/device/parts/flags.cuh"
 #include "kernel_templates/device/parts/fp32_product.cuh"
+#include "kernel_templates/device/parts/losing_lines.cuh"
 #include "kernel_templates/device/parts/split.cuh"
 #include "kernel_templates/device/tile/mma_block.cuh"
 #include "kernel_templates/device/tile/smem.cuh"
@@ -33,6 +35,7 @@ constexpr bool kAsync = is_async(kP);
 constexpr int kParts = parts_of(kP), kPartType = parts::part_type(kParts);
 constexpr int kPartsA = parts_of_a(kP), kPartsB = parts_of_b(kP);
 constexpr bool kAreBothSplit = are_both_split(kP);
+constexpr bool kAreLinesTold = parts::are_lines_told(kPartsA, kPartsB);
 constexpr bool kIsScaled = parts::is_scaled(kParts);
 constexpr int kBlocksM = kP.WM / kBlock, kBlocksN = kP.WN / kBlock;  // of a warp
 
@@ -378,13 +381,17 @@ extern "C" __global__ void __launch_bounds__(threads(kP)) gemm(const __grid_cons
   float* const a_smem = smem.take(smem_floats_a(kP));
   float* const b_smem = smem.take(smem_floats_b(kP));
   const int thread = static_cast<int>(threadIdx.x);
-  if (parts::read_flags(args)) {
+  const parts::Losing losing = parts::read_flags<kPartsA, kPartsB>(args);
+  if (losing.are_too_many()) {
     using Product = parts::Fp32Product<threads(kP), kP.TA == 0, kP.TB != 0, kP.TYPE_A, kP.TYPE_B>;
     static_assert(Product::kFloatsOfA == fp32_floats_of_a(kP) &&
                   Product::kFloatsOfA <= smem_floats_a(kP) &&
                   Product::kFloatsOfB <= smem_floats_b(kP));
     Product(args, a_smem, b_smem, thread).run();
     return;
+  }
+  if constexpr (kAreLinesTold) {
+    if (!losing.are_none()) parts::store_losing<kP.TA == 0, kP.TB != 0>(args, losing, thread / 32);
   }
   const TilePlace tile = tile_place(args.tiles, static_cast<int>(blockIdx.x));
   const int row = tile.row * kP.BM, col = tile.col * kP.BN;

@@ -18,6 +18,7 @@ static_assert(reject(kP) == nullptr);
 
 constexpr int kParts = parts_of(kP), kPartType = parts::part_type(kParts);
 constexpr int kPartsA = parts_of_a(kP), kPartsB = parts_of_b(kP);
+constexpr bool kAreLinesTold = parts::are_lines_told(kPartsA, kPartsB);
 constexpr int kStages = stages(kP);
 constexpr int kBlocks = group_blocks(kP);  // instructions that cover a consumer's rows
 

@@ -117,7 +117,7 @@ constexpr Params with_tile(int bm, int bn, int groups) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "wgmma_parts", /*revision=*/9,
+      "wgmma_parts", /*revision=*/10,
       "fp32 on Hopper's tensor cores: operands split into parts of 16 bits, products of parts",
       {tile_m_param("BM", &Params::BM, {64, 128, 256}),
        tile_n_param("BN", &Params::BN, {32, 64, 80, 96, 112, 128, 144}),

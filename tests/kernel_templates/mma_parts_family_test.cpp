@@ -109,7 +109,7 @@ TEST(MmaParts, SplitsOperandsBeforeTheProduct) {
   EXPECT_EQ(plan.product().grid, (Grid{3 * 8 * 32}));
   EXPECT_FALSE(plan.product().overlaps);
   EXPECT_EQ(plan.product().threads, 128);
-  EXPECT_EQ(plan.regions[1].bytes, 3 * 1000 * (128 * 2 * 2 + 4));
+  EXPECT_EQ(plan.regions[1].bytes, 3 * 1000 * (128 * 2 * 2 + 4) + 4 * (3000 / 64 + 8));
   EXPECT_EQ(plan.regions[2].copy_of, CallValue::B);
 }
 

@@ -88,7 +88,9 @@ TEST_F(ReleasedTest, TheWinnersOfADatabaseAreThoseThatItsKernelsMake) {
                   "64x64x64 " + std::string(kEveryEdge) + " 4",
                   "1024x1024x1024 " + std::string(kEveryEdge) + " 800",
                   "100x64x64:align=4/16/16/16:batch=4 naive/BM=8,BN=8,COALESCED=1,PRED=1 9",
-                  "33x64x64:align=4/16/16/16:batch=4:pointers naive/BM=8,BN=8,COALESCED=1,PRED=0 7",
+                  "33x64x64:align=4/16/16/16:batch=4:pointers "
+                  "skinny/CLUSTER=0,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC="
+                  "1,SPLIT_K=1,SKINNY_N=0,TA=0,TB=0,PRED=1,POINTERS=1 7",
                   "2048x768x3072:type=bf16:layout=nt:epilogue=bias_column+relu "
                   "wgmma/AB=2,CD=2,BM=128,BN=128,GROUPS=2,PINGPONG=0,TA=0,TB=1 20",
                   "512x512x512:type=f32+fp32_f16x3:batch=8 "

@@ -109,7 +109,9 @@ void write(const std::filesystem::path& folder) {
   rows.row(kH100, "512x512x512:type=f32+fp32_f16x3:batch=8",
            "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=0", of_finals(12, 1));
   rows.row(kH100, "33x64x64:align=4/16/16/16:batch=4:pointers",
-           "naive/BM=8,BN=8,COALESCED=1,PRED=0", of_finals(7, 1));
+           "skinny/CLUSTER=0,BS=1,TL=4,WARPS=4,LANES_K=1,UNROLL=4,VEC=1,"
+           "SPLIT_K=1,SKINNY_N=0,TA=0,TB=0,PRED=1,POINTERS=1",
+           of_finals(7, 1));
 
   RefinedChoices choices(folder / "refined_choices.txt");
   choices.add(kH100, "1000x1000x1000", kNaive);

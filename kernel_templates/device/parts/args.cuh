@@ -11,9 +11,10 @@ namespace gemm_tune::parts {
 
 // An operand and its copy. This has for each matrix of the batch the high parts, then lower ones:
 // lines of parts_k elements. Behind those of all matrices it has a factor for each line: what its
-// parts count. In a copy that is kept for later calls (LaunchPlan::that_makes()) the flag of
-// SplitArgs follows. The copy of an operand of one part, which is of 16 bits, has its rows as they
-// are stored, of copied_row() elements each.
+// parts count. Behind these it has, of scaled parts, what is told of lines that lose numbers
+// (told_bytes()), which their parts do not hold as the accuracy class needs. In a copy that is kept
+// for later calls (LaunchPlan::that_makes()) SplitArgs::flags follow. The copy of an operand of
+// one part, which is of 16 bits, has its rows as they are stored, of copied_row() elements each.
 struct SplitMatrix {
   const float* from;
   Bits16* to;
@@ -22,10 +23,10 @@ struct SplitMatrix {
   int lines, shares;     // of a matrix: lines, and CTAs or wide strips that they are dealt out to
 };
 
-// flag: becomes 1 where the parts of some line do not keep what the accuracy class needs.
+// flags: as in Args.
 struct SplitArgs {
   SplitMatrix a, b;
-  int* flag;
+  int* flags;
   int K, parts_k;
   int units_a;  // along the grid's x, which come first; 0 where B alone is split
   int batch;
@@ -39,9 +40,9 @@ struct OperandCopy {
   long long factors_at;
 };
 
-// flags[0]: SplitArgs::flag of this call. Where it or that of a kept copy is 1, the product is
-// computed from A and B in fp32. flags[1]: CTAs that have read it. Both are 0 before and after a
-// call.
+// flags[0]: 1 where lines of what this call splits lose numbers; kept copies have their own.
+// flags[1]: CTAs that have read it. flags[2], flags[3]: how many lines of A and of B do, if that is
+// told (are_lines_told()). All are 0 before and after a call.
 struct Args {
   int M, N, K;
   TileRaster tiles;

@@ -42,13 +42,36 @@ __device__ inline int scale_exponent(float largest) {
   return wanted < kMostScale ? wanted : kMostScale;
 }
 
+// What such a line's numbers are multiplied by. An infinite line has no numbers.
+__device__ inline float scale_of(float largest, int exponent) {
+  return isinf(largest) ? largest - largest : ldexpf(1.0f, exponent);
+}
+
+// Exact; the compiler's division takes a call. power: 2^-126 to 2^126, or NaN, which gives
+// anything.
+__device__ inline float inverse_power_of_two(float power) {
+  constexpr unsigned kOneTwice = 254u << 23;  // the exponent's bits of 1, twice
+  return __uint_as_float(kOneTwice - __float_as_uint(power));
+}
+
 // One matrix of the batch, and its place among the lines of all.
 struct Lines {
   const SplitMatrix& matrix;
   const float* from;
   long long first;  // lines of earlier matrices of the operand
   float* factors;
+  int* losing;  // how many of the operand's lose numbers
 };
+
+template <bool OF_B>
+__device__ inline Lines lines_of(const SplitArgs& args, int batch) {
+  const SplitMatrix& matrix = OF_B ? args.b : args.a;
+  const long long first = 1LL * batch * matrix.lines;
+  float* const factors =
+      reinterpret_cast<float*>(reinterpret_cast<char*>(matrix.to) + matrix.factors_at);
+  return {matrix, matrix.from + batch * matrix.stride, first, factors + first,
+          args.flags + (OF_B ? 3 : 2)};
+}
 
 __device__ inline float largest_of_lanes(float value, int least_distance) {
   for (int lanes = 16; lanes >= least_distance; lanes /= 2) {
@@ -75,10 +98,8 @@ __device__ inline float load_sector(const float* from, bool exists) {
 
 __device__ inline float2 minus(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
 
-// The parts of a line, or of several in turn. ALONE: the other operand has one part, of which
-// nobody asks whether it is infinite: the products by high parts tell, as long as only those of 0
-// are 0.
-template <int PARTS, bool ALONE = false>
+// The parts of a line, or of several in turn.
+template <int PARTS>
 class LineParts {
  public:
   __device__ LineParts(const Lines& lines, const SplitArgs& args, int line)
@@ -105,9 +126,12 @@ class LineParts {
   }
 
   // Goes on to a later line.
-  __device__ void pass_by(int lines, int parts_k) { high_ += 1LL * lines * parts_k; }
+  __device__ void pass_by(int lines, int parts_k) {
+    high_ += 1LL * lines * parts_k;
+    lose_ = false;
+  }
 
-  // Whether any lost more than they may.
+  // Whether any of the line lost more than they may.
   __device__ bool lose() const { return lose_; }
 
  private:
@@ -117,16 +141,14 @@ class LineParts {
     const float2 kept = pair_to_floats<kTypeF16>(high);
     const float2 rest = {(scaled.x - kept.x) * kLowScale, (scaled.y - kept.y) * kLowScale};
     low = pair_from_floats<kTypeF16>(rest);
-    const float2 kept_rest = pair_to_floats<kTypeF16>(low);
-    const float2 least = ALONE ? kept : scaled;
-    lose_ |= loses(x.x, scaled.x, least.x, rest.x - kept_rest.x) |
-             loses(x.y, scaled.y, least.y, rest.y - kept_rest.y);
+    const float factor = inverse_power_of_two(scale);
+    lose_ |= loses(x.x, scaled.x, kept.x * factor) | loses(x.y, scaled.y, kept.y * factor);
   }
 
-  // least: 0 only where x is; lost: what both parts leave out, times kLowScale.
-  __device__ static bool loses(float x, float scaled, float least, float lost) {
-    const bool keeps = fabsf(lost) <= fabsf(scaled) * (kMostLost * kLowScale);
-    return !keeps || (least == 0.0f && x != 0.0f);
+  // kept: what the high part counts, exact where it is looked at. Comparisons with a NaN find a
+  // loss.
+  __device__ static bool loses(float x, float scaled, float kept) {
+    return !(fabsf(scaled) >= kLeastScaled) && kept != x;
   }
 
   __device__ void split_in_three(float2 x, unsigned& high, unsigned& middle, unsigned& low) {
@@ -143,5 +165,17 @@ class LineParts {
   const long long to_next_;
   bool lose_ = false;
 };
+
+// Of threads that have found a line to lose numbers, behind what has stored its factor. The sign of
+// the factor tells who is the first.
+__device__ inline void tell_losing(const Lines& lines, const SplitArgs& args, int line) {
+  constexpr unsigned kSign = 1u << 31;
+  *args.flags = 1;
+  if ((atomicOr(reinterpret_cast<unsigned*>(lines.factors + line), kSign) & kSign) != 0) return;
+  const long long all = 1LL * args.batch * lines.matrix.lines;
+  int* const list = reinterpret_cast<int*>(lines.factors - lines.first + all);
+  const int before = atomicAdd(lines.losing, 1);
+  if (before < most_losing(all)) list[before] = static_cast<int>(lines.first) + line;
+}
 
 }  // namespace gemm_tune::parts

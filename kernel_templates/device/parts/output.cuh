@@ -13,10 +13,24 @@ __device__ inline int k_blocks_of(const Args& args) {
   return args.alpha == 0.0f ? 0 : (args.K + kPaddedK - 1) / kPaddedK;
 }
 
+// How many lines lose numbers: rows of A, and columns of B 2^16 times. Elements of D on these lines
+// are computed in fp32 (losing_lines.cuh), or all of D where they are too many: then below 0.
+struct Losing {
+  int lines;
+
+  __device__ bool are_none() const { return lines == 0; }
+  __device__ bool are_too_many() const { return lines < 0; }
+  __device__ int rows() const { return lines & 0xffff; }
+  __device__ int cols() const { return lines >> 16; }
+};
+
 // Of one matrix of the batch.
 class Output {
  public:
   __device__ Output(const Args& args, int batch) : args_(args), batch_(batch) {}
+
+  // Precondition: the line exists, and numbers of some lines are lost.
+  __device__ bool loses_row(int row) const { return factors_of_rows()[row] < 0; }
 
   __device__ const float* factors_of_rows() const {
     return factors_of(args_.a) + 1LL * batch_ * args_.M;
@@ -91,6 +105,7 @@ struct Place {
 // whose factors are loaded a block ahead: the compiler may not move loads over stores.
 //
 // OF_ROWS, OF_COLS: whether A's and B's copies have factors; those of an operand of one part are 1.
+// Sums on lines that lose numbers, whose factors are below 0, are not stored.
 template <int BLOCK_ROWS, int BLOCKS, int COLS, bool OF_ROWS = true, bool OF_COLS = true>
 class SumStore {
  public:
@@ -106,13 +121,18 @@ class SumStore {
         is_usual_(output.is_usual(place.row + BLOCKS * BLOCK_ROWS, place.col + COLS)) {}
 
   __device__ void store(const Sums& sums) const {
-    if (!is_usual_) {
-      store_any(sums);
-    } else if (output_.has_pairs()) {
-      store_usual<true>(sums);
-    } else {
-      store_usual<false>(sums);
+    if (is_usual_) {
+      const Factors factors = loaded_factors();
+      if (!lose_numbers(factors)) {
+        if (output_.has_pairs()) {
+          store_usual<true>(sums, factors);
+        } else {
+          store_usual<false>(sums, factors);
+        }
+        return;
+      }
     }
+    store_any(sums);
   }
 
  private:
@@ -120,23 +140,47 @@ class SumStore {
 
   __device__ static int row_of(int i, int half) { return i * BLOCK_ROWS + half * 8; }
 
-  template <bool PAIRS>
-  __device__ void store_usual(const Sums& sums) const {
-    // Loaded before the first element is stored: the compiler cannot know that D is elsewhere.
-    float2 of_cols[kColBlocks];
-    float of_rows[BLOCKS][kHalves];
+  // Of a thread.
+  struct Factors {
+    float2 cols[kColBlocks];
+    float rows[BLOCKS][kHalves];
+  };
+
+  // Before the first element is stored: the compiler cannot know that D is elsewhere.
+  __device__ Factors loaded_factors() const {
+    Factors factors;
 #pragma unroll
     for (int block = 0; block < kColBlocks; ++block) {
-      const float* const factors = output_.factors_of_cols() + col_ + block * 8;
-      of_cols[block] = OF_COLS ? float2{factors[0], factors[1]} : float2{1, 1};
+      const float* const pair = output_.factors_of_cols() + col_ + block * 8;
+      factors.cols[block] = OF_COLS ? float2{pair[0], pair[1]} : float2{1, 1};
     }
 #pragma unroll
     for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
-        of_rows[i][half] = OF_ROWS ? output_.factors_of_rows()[row_ + row_of(i, half)] : 1.0f;
+        factors.rows[i][half] = OF_ROWS ? output_.factors_of_rows()[row_ + row_of(i, half)] : 1.0f;
       }
     }
+    return factors;
+  }
+
+  // Whether some line of the warp does.
+  __device__ static bool lose_numbers(const Factors& factors) {
+    unsigned signs = 0;
+#pragma unroll
+    for (const float2& pair : factors.cols) {
+      signs |= __float_as_uint(pair.x) | __float_as_uint(pair.y);
+    }
+#pragma unroll
+    for (const auto& halves : factors.rows) {
+#pragma unroll
+      for (const float factor : halves) signs |= __float_as_uint(factor);
+    }
+    return __any_sync(0xffffffffu, signs >> 31 != 0) != 0;
+  }
+
+  template <bool PAIRS>
+  __device__ void store_usual(const Sums& sums, const Factors& factors) const {
 #pragma unroll
     for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
@@ -144,8 +188,8 @@ class SumStore {
         float* const to = output_.address(row_ + row_of(i, half), col_);
         const auto scaled = [&](int block) -> float2 {
           const float* const pair = sums[i] + block * 4 + half * 2;
-          return {output_.scaled(unscaled(pair[0], of_rows[i][half], of_cols[block].x)),
-                  output_.scaled(unscaled(pair[1], of_rows[i][half], of_cols[block].y))};
+          return {output_.scaled(unscaled(pair[0], factors.rows[i][half], factors.cols[block].x)),
+                  output_.scaled(unscaled(pair[1], factors.rows[i][half], factors.cols[block].y))};
         };
         if constexpr (PAIRS) {
 #pragma unroll
@@ -188,8 +232,7 @@ class SumStore {
     for (int i = 0; i < BLOCKS; ++i) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
-        of_all_rows[i][half] =
-            factor<OF_ROWS>(output_.factors_of_rows(), row_ + row_of(i, half), output_.rows());
+        of_all_rows[i][half] = factor_of_row(row_ + row_of(i, half));
       }
     }
     float2 of_cols = factors_of_cols(0);
@@ -209,9 +252,10 @@ class SumStore {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int row = row_ + row_of(block / kColBlocks, j / 2), col = col_of(block) + j % 2;
+        const float of_row = of_rows[j / 2], of_col = j % 2 == 0 ? of_cols.x : of_cols.y;
         if (row >= output_.rows() || col >= output_.cols()) continue;
-        const float of_col = j % 2 == 0 ? of_cols.x : of_cols.y;
-        output_.store(unscaled(of_block[j], of_rows[j / 2], of_col), row, col);
+        if (fminf(of_row, of_col) < 0) continue;
+        output_.store(unscaled(of_block[j], of_row, of_col), row, col);
       }
       of_cols = of_next_cols;
     }
@@ -220,16 +264,19 @@ class SumStore {
   __device__ int col_of(int block) const { return col_ + block % kColBlocks * 8; }
 
   __device__ float2 factors_of_cols(int block) const {
-    const int col = col_of(block);
-    return {factor<OF_COLS>(output_.factors_of_cols(), col, output_.cols()),
-            factor<OF_COLS>(output_.factors_of_cols(), col + 1, output_.cols())};
+    return {factor_of_col(col_of(block)), factor_of_col(col_of(block) + 1)};
   }
 
-  // 0 where nothing was multiplied, and for a line that does not exist.
-  template <bool EXISTS>
-  __device__ float factor(const float* factors, int line, int lines) const {
-    if constexpr (!EXISTS) return 1;
-    return output_.has_factors() && line < lines ? factors[line] : 0.0f;
+  // 0 where nothing was multiplied, and of a line that does not exist.
+  __device__ float factor_of_row(int row) const {
+    if constexpr (!OF_ROWS) return 1;
+    if (!output_.has_factors() || row >= output_.rows()) return 0;
+    return output_.factors_of_rows()[row];
+  }
+  __device__ float factor_of_col(int col) const {
+    if constexpr (!OF_COLS) return 1;
+    if (!output_.has_factors() || col >= output_.cols()) return 0;
+    return output_.factors_of_cols()[col];
   }
 
   const Output& output_;

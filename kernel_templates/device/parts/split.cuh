@@ -6,10 +6,10 @@
 // That of the former is a power of two, one for each line: a row of A or a column of B. Lines of
 // parts lie along K, padded by zeros to whole stages, whatever the operands' layouts. What of a
 // line the registers do not hold is read twice, for its largest magnitude and for its parts.
-// Numbers that the parts do not hold set a flag. Of
-// f16: those far below the largest one of their line, of which the parts lose more than kMostLost.
-// Of bf16: some of those below 2^-110, and those that round to infinity. Of both: infinities and
-// NaN.
+// Lines with numbers that the parts do not hold are told to the product, where both operands are
+// split in two parts; else that there are such lines. Of f16: numbers far below the largest one of
+// their line, of which the high part is not all (kLeastScaled). Of bf16: some of those below
+// 2^-110, and those that round to infinity. Of both: infinities and NaN.
 //
 // An operand of 16 bits beside one of f32 is not split. The product reads it where it is, or, where
 // its rows are not aligned, a copy of it.
@@ -22,10 +22,39 @@
 
 namespace gemm_tune::parts {
 
-// The line of a thread and its chunks there: from element `first` on, every `step` elements.
-struct Share {
-  int line, first, step;
+// Where a CTA's lines are: a matrix of the batch, and its share of that one's lines. OF_B: of which
+// operand. WIDE: the CTAs of one place along the grid's x share lines, else each has lines of its
+// own.
+struct CtaShare {
+  int batch, share;
 };
+template <bool OF_B, bool WIDE>
+__device__ inline CtaShare share_of_cta(const SplitArgs& args) {
+  const int unit = static_cast<int>(blockIdx.x) - (OF_B ? args.units_a : 0);
+  const int own = static_cast<int>(gridDim.y) * unit + static_cast<int>(blockIdx.y);
+  const int share = WIDE ? unit : own, shares = (OF_B ? args.b : args.a).shares;
+  return {share / shares, share % shares};
+}
+
+// The line of a thread, also by its number among those of the CTA, and its chunks there: from
+// element `first` on, every `step` elements.
+struct Share {
+  int line, own, first, step;
+};
+
+// ALONG_K: a line is a warp's, or a team's of warps. Else lines lie across the rows, and a few are
+// a CTA's.
+template <bool ALONG_K>
+__device__ inline Share share_of_thread(const SplitArgs& args, int share) {
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  if constexpr (ALONG_K) {
+    const int team = team_of(args.K), own = thread / team;
+    return {share * (threads / team) + own, own, thread % team * kChunk, team * kChunk};
+  } else {
+    const int own = thread % kStrip;
+    return {share * kStrip + own, own, thread / kStrip * kChunk, threads / kStrip * kChunk};
+  }
+}
 
 // Chunk after chunk of a thread's share of a line that lies along K, zeros behind its end.
 class AlongK {
@@ -92,10 +121,10 @@ class AcrossRows {
   const int step_;
 };
 
-// HAS_REST: the line may be longer than what its threads keep. largest_of_line: what makes of its
-// threads' largest magnitudes the line's.
-template <int PARTS, bool ALONE, class Line, bool HAS_REST, class LargestOfLine>
-__device__ inline void split_line(const Lines& lines, const SplitArgs& args, const Share& share,
+// Whether the thread's share loses numbers. HAS_REST: the line may be longer than what its threads
+// keep. largest_of_line: what makes of its threads' largest magnitudes the line's.
+template <int PARTS, class Line, bool HAS_REST, class LargestOfLine>
+__device__ inline bool split_line(const Lines& lines, const SplitArgs& args, const Share& share,
                                   LargestOfLine largest_of_line) {
   const bool exists = share.line < lines.matrix.lines;
   const int K = exists ? args.K : 0, parts_k = exists ? args.parts_k : 0;
@@ -116,29 +145,29 @@ __device__ inline void split_line(const Lines& lines, const SplitArgs& args, con
   largest = largest_of_line(largest);
   const int exponent = scale_exponent(largest);
   if (exists && share.first == 0) lines.factors[share.line] = ldexpf(1.0f, -exponent);
-  const float scale = ldexpf(1.0f, exponent);
-  LineParts<PARTS, ALONE> parts(lines, args, share.line);
+  const float scale = scale_of(largest, exponent);
+  LineParts<PARTS> parts(lines, args, share.line);
   int k = share.first;
 #pragma unroll
   for (int i = 0; i < kKeptChunks; ++i, k += share.step) {
     if (k < parts_k) parts.put(k, kept[i], scale);
   }
   if constexpr (HAS_REST) {
-    Line again(lines, {share.line, k, share.step}, K);
+    Line again(lines, {share.line, share.own, k, share.step}, K);
 #pragma unroll 1
     for (; k < parts_k; k += share.step) {
       again.next(x);
       parts.put(k, x, scale);
     }
   }
-  if (parts.lose()) *args.flag = 1;
+  return parts.lose();
 }
 
 // The same of a line that is not scaled.
 template <int PARTS, class Line>
-__device__ inline void split_unscaled_line(const Lines& lines, const SplitArgs& args,
+__device__ inline bool split_unscaled_line(const Lines& lines, const SplitArgs& args,
                                            const Share& share) {
-  if (share.line >= lines.matrix.lines) return;
+  if (share.line >= lines.matrix.lines) return false;
   if (share.first == 0) lines.factors[share.line] = 1;
   Line line(lines, share, args.K);
   LineParts<PARTS> parts(lines, args, share.line);
@@ -152,50 +181,79 @@ __device__ inline void split_unscaled_line(const Lines& lines, const SplitArgs& 
       if (k < args.parts_k) parts.put(k, x[i], 1);
     }
   }
-  if (parts.lose()) *args.flag = 1;
+  return parts.lose();
 }
 
-// Lines along K: each by a warp, or by a team of warps.
-template <int PARTS, bool ALONE>
-__device__ inline void split_along_k(const Lines& lines, const SplitArgs& args, int cta) {
+// Whether the thread's share of a line along K loses numbers.
+template <int PARTS>
+__device__ inline bool split_along_k(const Lines& lines, const SplitArgs& args,
+                                     const Share& share) {
   constexpr int kBarrier = 1;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int team = team_of(args.K);
-  const int lines_of_cta = static_cast<int>(blockDim.x) / team;
-  const Share share = {cta * lines_of_cta + thread / team, thread % team * kChunk, team * kChunk};
   if constexpr (!is_scaled(PARTS)) return split_unscaled_line<PARTS, AlongK>(lines, args, share);
-  if (share.line >= lines.matrix.lines) return;  // whole teams
-  split_line<PARTS, ALONE, AlongK, true>(lines, args, share, [&](float value) {
+  return split_line<PARTS, AlongK, true>(lines, args, share, [&](float value) {
+    const int thread = static_cast<int>(threadIdx.x), team = team_of(args.K);
     value = largest_of_lanes(value, 1);
     if (team == 32) return value;
-    const int number = thread / team, warps = team / 32;
+    const int warps = team / 32;
     float* const of_warps = reinterpret_cast<float*>(shared_memory());
     if (thread % 32 == 0) of_warps[thread / 32] = value;
-    meet(kBarrier + number, team);
+    meet(kBarrier + share.own, team);
     for (int warp = 0; warp < warps; ++warp) {
-      value = fmaxf(value, of_warps[number * warps + warp]);
+      value = fmaxf(value, of_warps[share.own * warps + warp]);
     }
     return value;
   });
 }
 
-// Lines across the rows: a few by a CTA, which keeps short ones.
-template <int PARTS, bool ALONE, bool HAS_REST>
-__device__ inline void split_strip(const Lines& lines, const SplitArgs& args, int cta) {
-  const int thread = static_cast<int>(threadIdx.x), own = thread % kStrip;
+// The same of a line across the rows. A CTA keeps short ones.
+template <int PARTS, bool HAS_REST>
+__device__ inline bool split_strip(const Lines& lines, const SplitArgs& args, const Share& share) {
+  const int thread = static_cast<int>(threadIdx.x);
   const int warps = static_cast<int>(blockDim.x) / 32;
-  const Share share = {cta * kStrip + own, thread / kStrip * kChunk,
-                       static_cast<int>(blockDim.x) / kStrip * kChunk};
-  split_line<PARTS, ALONE, AcrossRows, HAS_REST>(lines, args, share, [&](float value) {
+  return split_line<PARTS, AcrossRows, HAS_REST>(lines, args, share, [&](float value) {
     float* const of_warps = reinterpret_cast<float*>(shared_memory());
     value = largest_of_lanes(value, kStrip);
-    if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + own] = value;
+    if (thread % 32 < kStrip) of_warps[thread / 32 * kStrip + share.own] = value;
     __syncthreads();
     for (int warp = 0; warp < warps; ++warp) {
-      value = fmaxf(value, of_warps[warp * kStrip + own]);
+      value = fmaxf(value, of_warps[warp * kStrip + share.own]);
     }
     return value;
   });
+}
+
+// The thread's line loses numbers. Not inlined, so that what this asks for takes no registers from
+// the code before it.
+template <bool OF_B, bool ALONG_K>
+__device__ __noinline__ void tell_of_thread(const SplitArgs& args) {
+  const CtaShare cta = share_of_cta<OF_B, false>(args);
+  const Share share = share_of_thread<ALONG_K>(args, cta.share);
+  tell_losing(lines_of<OF_B>(args, cta.batch), args, share.line);
+}
+
+// The same of a line of the CTA's wide strip.
+template <bool OF_B>
+__device__ __noinline__ void tell_of_strip(const SplitArgs& args, int line) {
+  const CtaShare cta = share_of_cta<OF_B, true>(args);
+  tell_losing(lines_of<OF_B>(args, cta.batch), args, cta.share * kWideStrip + line);
+}
+
+// What the CTA's marks_of_lines() tell. Factors, of the cluster's first CTA, are stored before
+// those that have something to tell go on; nobody else waits.
+template <bool OF_B>
+__device__ inline void tell_of_marks(const SplitArgs& args) {
+  __syncthreads();
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread >= kWideStrip || blockIdx.y != 0) {
+    cluster_arrive_stored();
+  } else {
+    cluster_arrive();
+  }
+  if (thread >= kWideStrip) return;
+  const bool loses = marks_of_lines()[thread] != 0;
+  if (__any_sync(0xffffffffu, loses) == 0) return;
+  cluster_wait();
+  if (loses) tell_of_strip<OF_B>(args, thread);
 }
 
 // Of lines across the rows: strips that a CTA keeps, strips of any K, or wide ones, which are a
@@ -228,37 +286,48 @@ __device__ inline void copy_rows(const SplitMatrix& matrix, const SplitArgs& arg
   }
 }
 
-// unit: the CTAs of one place along the grid's x, of the operand's. They share a wide strip; else
-// each has lines of its own. ALONE: the other operand has one part.
-template <int PARTS, bool ALONE, bool ALONG_K, Across ACROSS>
-__device__ inline void split_matrix(const SplitMatrix& matrix, const SplitArgs& args, int unit) {
-  constexpr bool kIsWide = ACROSS == Across::wide_strips && PARTS > 1;
-  const int own = static_cast<int>(gridDim.y) * unit + static_cast<int>(blockIdx.y);
-  const int share = ALONG_K || !kIsWide ? own : unit;
-  const int batch = share / matrix.shares, in_matrix = share % matrix.shares;
-  if (batch >= args.batch) return;
-  if constexpr (PARTS == 1) return copy_rows<ALONG_K>(matrix, args, batch, in_matrix);
-  const long long first = 1LL * batch * matrix.lines;
-  float* const factors =
-      reinterpret_cast<float*>(reinterpret_cast<char*>(matrix.to) + matrix.factors_at);
-  const Lines lines = {matrix, matrix.from + batch * matrix.stride, first, factors + first};
-  if constexpr (ALONG_K) {
-    split_along_k<PARTS, ALONE>(lines, args, in_matrix);
+// A CTA's share of an operand. ALONE: the other operand has one part.
+template <int PARTS, bool OF_B, bool ALONE, bool ALONG_K, Across ACROSS>
+__device__ inline void split_operand(const SplitArgs& args) {
+  constexpr bool kIsWide = !ALONG_K && ACROSS == Across::wide_strips && PARTS > 1;
+  constexpr bool kAreTold = is_scaled(PARTS) && !ALONE;
+  const CtaShare cta = share_of_cta<OF_B, kIsWide>(args);
+  if (cta.batch >= args.batch) return;
+  if constexpr (PARTS == 1) {
+    copy_rows<ALONG_K>(OF_B ? args.b : args.a, args, cta.batch, cta.share);
   } else if constexpr (kIsWide) {
-    split_wide_strip<PARTS, ALONE>(lines, args, in_matrix);
+    const Lines lines = lines_of<OF_B>(args, cta.batch);
+    const bool lose = split_wide_strip<PARTS, kAreTold>(lines, args, cta.share);
+    if constexpr (kAreTold) {
+      tell_of_marks<OF_B>(args);
+    } else {
+      if (lose) *args.flags = 1;
+    }
   } else {
-    split_strip<PARTS, ALONE, ACROSS == Across::long_strips>(lines, args, in_matrix);
+    const Lines lines = lines_of<OF_B>(args, cta.batch);
+    const Share share = share_of_thread<ALONG_K>(args, cta.share);
+    bool lose = false;
+    if constexpr (ALONG_K) {
+      lose = split_along_k<PARTS>(lines, args, share);
+    } else {
+      lose = split_strip<PARTS, ACROSS == Across::long_strips>(lines, args, share);
+    }
+    if constexpr (kAreTold) {
+      __syncthreads();  // the line's factor is stored
+      if (lose) tell_of_thread<OF_B, ALONG_K>(args);
+    } else {
+      if (lose) *args.flags = 1;
+    }
   }
 }
 
 // All of a CTA's.
 template <int PARTS_A, int PARTS_B, bool A_ALONG_K, bool B_ALONG_K, Across ACROSS>
 __device__ inline void split_operands(const SplitArgs& args) {
-  const int unit = static_cast<int>(blockIdx.x);
-  if (unit < args.units_a) {
-    split_matrix<PARTS_A, PARTS_B == 1, A_ALONG_K, ACROSS>(args.a, args, unit);
+  if (static_cast<int>(blockIdx.x) < args.units_a) {
+    split_operand<PARTS_A, false, PARTS_B == 1, A_ALONG_K, ACROSS>(args);
   } else {
-    split_matrix<PARTS_B, PARTS_A == 1, B_ALONG_K, ACROSS>(args.b, args, unit - args.units_a);
+    split_operand<PARTS_B, true, PARTS_A == 1, B_ALONG_K, ACROSS>(args);
   }
 }
 

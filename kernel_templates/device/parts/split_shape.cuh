@@ -31,10 +31,30 @@ constexpr Rule<Params> other_type_than_parts() {
 }
 
 // A line is a row of A or a column of B. Its largest magnitude is scaled to [2^14, 2^15), its low
-// parts are 2^11 times as large as they count. Whatever it holds must keep 17 bits at least, which
-// a number does down to 2^-33 of the largest one.
+// parts are 2^11 times as large as they count. Of numbers from kLeastScaled on, 2^-33 of the
+// largest one and less, both parts keep 17 bits and the high one 6, which counts because products
+// of low parts are left out. Smaller ones are lost, unless the high part is all of them.
 constexpr int kLargestExponent = 14, kMostScale = 126;
-constexpr float kLowScale = 2048, kMostLost = 1.0f / (1 << 17);
+constexpr float kLowScale = 2048, kLeastScaled = 1.0f / (1 << 19);
+
+// Where both operands are split in two parts, elements of D on lines that lose numbers are computed
+// in fp32, in place of all of D: a copy tells which lines these are.
+constexpr bool are_lines_told(int parts_a, int parts_b) { return parts_a == 2 && parts_b == 2; }
+
+// Of so many lines of an operand a few in any case, then one of kLinesOfLosing, may lose numbers.
+// More would take longer than a plain product in fp32. kMostTold: two such numbers fit an int.
+constexpr int kFewLosing = 8, kLinesOfLosing = 64, kMostTold = 0x7fff;
+constexpr int most_losing(long long lines) {
+  const long long few = lines / kLinesOfLosing + kFewLosing;
+  return few < kMostTold ? static_cast<int>(few) : kMostTold;
+}
+
+// Of a copy of so many lines, of all matrices, behind their parts: factors, below 0 of scaled lines
+// that lose numbers, and of scaled parts those lines, in any order, as long as they are no more
+// than may be.
+constexpr long long told_bytes(int parts, long long lines) {
+  return 4 * (lines + (is_scaled(parts) ? most_losing(lines) : 0));
+}
 
 // Lines of parts lie along K, padded by zeros to multiples of this.
 constexpr int kPaddedK = 64;
@@ -133,10 +153,11 @@ constexpr int split_lines(const Split& split, bool along_k) {
 constexpr int copied_row(int length) { return (length + kChunk - 1) / kChunk * kChunk; }
 constexpr int kCopiedChunks = 4;
 
-// Warps' largest magnitudes; of wide strips also the CTA's and the scales.
+// Warps' largest magnitudes, behind these marks of lines; of wide strips also the CTA's largest
+// magnitudes, the scales and the marks.
 constexpr int split_smem_bytes(const Split& split) {
   const int warps = kMostSplitThreads / 32;
-  return 4 * (splits_in_clusters(split) ? (warps + 2) * kWideStrip : warps * kStrip);
+  return 4 * (splits_in_clusters(split) ? (warps + 3) * kWideStrip : warps * kStrip);
 }
 
 }  // namespace gemm_tune::parts

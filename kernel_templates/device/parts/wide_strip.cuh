@@ -89,9 +89,15 @@ __device__ inline void take_larger(float (&largest)[kLinesOfThread], const Lines
   for (int i = 0; i < kLinesOfThread; ++i) largest[i] = larger_of_chunk(largest[i], x[i]);
 }
 
+// Of the CTA in shared memory, behind largest magnitudes and scales: which lines of the strip lose
+// numbers.
+__device__ inline int* marks_of_lines() {
+  return reinterpret_cast<int*>(shared_memory()) + (kMostSplitThreads / 32 + 2) * kWideStrip;
+}
+
 // The lines' scales, from the largest magnitudes that this thread has seen; the cluster's first CTA
-// stores the factors. All threads of the cluster's CTAs arrive at its barrier once more, and wait
-// for one another before they end.
+// stores the factors, and marks_of_lines() are 0. All threads of the cluster's CTAs arrive at its
+// barrier once more, and wait for one another before they end.
 template <class Rows>
 __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int strip,
                                       float (&largest)[kLinesOfThread],
@@ -113,6 +119,7 @@ __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int 
       value = fmaxf(value, of_warps[warp * kWideStrip + lane]);
     }
     of_cta[lane] = value;
+    marks_of_lines()[lane] = 0;
   }
   cluster_arrive_stored();
   cluster_wait();
@@ -124,7 +131,7 @@ __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int 
       value = fmaxf(value, PeerSmem(of_cta, cta).load(lane));
     }
     exponent = scale_exponent(value);
-    scales[lane] = ldexpf(1.0f, exponent);
+    scales[lane] = scale_of(value, exponent);
   }
   cluster_arrive_stored();  // what came from the others is stored, too
   __syncthreads();
@@ -136,10 +143,10 @@ __device__ inline void scale_of_lines(const Lines& lines, const Rows& rows, int 
   }
 }
 
-// A round: what the CTAs keep at once. Rounds behind the first one are read twice where lines are
-// scaled, the latest of them first.
-template <int PARTS, bool ALONE, bool WHOLE>
-__device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int strip) {
+// Whether numbers are lost. A round: what the CTAs keep at once. Rounds behind the first one are
+// read twice where lines are scaled, the latest of them first.
+template <int PARTS, bool MARKS, bool WHOLE>
+__device__ inline bool split_rows(const Lines& lines, const SplitArgs& args, int strip) {
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const int first = static_cast<int>(blockIdx.y) * threads + thread / kLanesAcross * kChunk;
   const int step = static_cast<int>(gridDim.y) * threads;
@@ -167,30 +174,31 @@ __device__ inline void split_rows(const Lines& lines, const SplitArgs& args, int
     const int k = first + round * step;
     if (!is_scaled(PARTS)) rows.load(k, x);
     if (k >= args.parts_k) break;
-    LineParts<PARTS, ALONE> parts(lines, args, rows.line(0));
+    LineParts<PARTS> parts(lines, args, rows.line(0));
 #pragma unroll
     for (int i = 0; i < kLinesOfThread; ++i) {
       // A branch also where all exist: it keeps the compiler from computing all lines' parts at
       // once, which takes more registers than there are.
       if (rows.exists(i)) parts.put(k, x[i], scale[i]);
+      if (MARKS && parts.lose()) marks_of_lines()[rows.place(i)] = 1;
+      lose |= !MARKS && parts.lose();
       parts.pass_by(RowsOfStrip<WHOLE>::kBetween, args.parts_k);
     }
-    lose |= parts.lose();
     if (is_scaled(PARTS)) rows.load(k + step, x);  // behind the last round zeros
   }
-  if (lose) *args.flag = 1;
   if constexpr (is_scaled(PARTS)) cluster_wait();
+  return lose;
 }
 
-template <int PARTS, bool ALONE>
-__device__ inline void split_wide_strip(const Lines& lines, const SplitArgs& args, int strip) {
+// Whether the thread's lines lose numbers; MARKS: these have marks_of_lines() instead.
+template <int PARTS, bool MARKS>
+__device__ inline bool split_wide_strip(const Lines& lines, const SplitArgs& args, int strip) {
   const bool is_aligned =
       reinterpret_cast<unsigned long long>(lines.from) % 16 == 0 && lines.matrix.ld % 4 == 0;
   if (is_aligned && (strip + 1) * kWideStrip <= lines.matrix.lines) {
-    split_rows<PARTS, ALONE, true>(lines, args, strip);
-  } else {
-    split_rows<PARTS, ALONE, false>(lines, args, strip);
+    return split_rows<PARTS, MARKS, true>(lines, args, strip);
   }
+  return split_rows<PARTS, MARKS, false>(lines, args, strip);
 }
 
 }  // namespace gemm_tune::parts

@@ -18,6 +18,7 @@
 #include "tests/emulator/device/cta.h"
 
 #define __global__
+#define __noinline__ __attribute__((noinline))
 #define __device__
 #define __host__
 #define __forceinline__ inline
@@ -31,6 +32,14 @@ namespace gemm_tune::emulator {
 // The CTA of the thread that is running; each kernel object has its own.
 static Cta* current = nullptr;
 
+inline int any_of_warp(unsigned members, bool predicate, const char* file, int line) {
+  float found = predicate ? 1 : 0;
+  for (int lanes = 16; lanes > 0; lanes /= 2) {
+    found += current->shuffle_xor(members, found, lanes, file, line);
+  }
+  return found > 0 ? 1 : 0;
+}
+
 }  // namespace gemm_tune::emulator
 
 #define threadIdx (::gemm_tune::emulator::current->thread)
@@ -43,6 +52,8 @@ static Cta* current = nullptr;
   static_cast<int>(::gemm_tune::emulator::current->barrier((predicate) != 0, __FILE__, __LINE__))
 #define __shfl_xor_sync(members, value, lane_mask) \
   ::gemm_tune::emulator::current->shuffle_xor((members), (value), (lane_mask), __FILE__, __LINE__)
+#define __any_sync(members, predicate) \
+  ::gemm_tune::emulator::any_of_warp((members), (predicate), __FILE__, __LINE__)
 #define __syncwarp() static_cast<void>(__shfl_xor_sync(0xffffffffu, 0.0f, 0))
 
 struct alignas(8) float2 {
@@ -66,7 +77,14 @@ inline int atomicAdd(int* address, int value) {
   return old;
 }
 
+inline unsigned atomicOr(unsigned* address, unsigned value) {
+  const unsigned old = *address;
+  *address |= value;
+  return old;
+}
+
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 template <class T>
 inline T __ldcg(const T* address) {
   return *address;

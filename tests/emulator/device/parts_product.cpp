@@ -68,4 +68,19 @@ float product_of_parts(const TensorCore& core, std::span<const float> a, std::sp
   return total * smaller * larger;
 }
 
+float product_on_losing_line(std::span<const float> line, std::span<const float> other,
+                             bool others_along_k, bool fused) {
+  // Lanes have 4 numbers each, one lane's behind the other's, or every fourth one of 4 lanes.
+  const std::size_t lanes = others_along_k ? 32 : 4, each = others_along_k ? 4 : 1;
+  std::vector<float> sums(lanes);
+  for (std::size_t k = 0; k < line.size(); ++k) {
+    float& sum = sums[k / each % lanes];
+    sum = fused ? std::fma(line[k], other[k], sum) : sum + line[k] * other[k];
+  }
+  for (std::size_t distance = lanes / 2; distance > 0; distance /= 2) {
+    for (std::size_t lane = 0; lane < distance; ++lane) sums[lane] += sums[lane + distance];
+  }
+  return sums[0];
+}
+
 }  // namespace gemm_tune::emulator

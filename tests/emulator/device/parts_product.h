@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An element of a product of scaled f16 parts by mma.sync, as the tensor cores of an architecture
-// round it (kernel_templates/mma_parts/kernel.cuh). Pure; any thread.
+// Elements of products of scaled f16 parts: by mma.sync, as the tensor cores of an architecture
+// round them (kernel_templates/mma_parts/kernel.cuh), and in fp32 (device/parts/losing_lines.cuh).
+// Pure; any thread.
 #pragma once
 
 #include <span>
@@ -13,5 +14,10 @@ namespace gemm_tune::emulator {
 // themselves sums are made larger in the end, unless their last four bits are 0.
 float product_of_parts(const TensorCore& core, std::span<const float> a, std::span<const float> b,
                        float cut_off);
+
+// On a line that loses numbers. others_along_k: whether the lines that it meets lie along K. fused:
+// whether a product is rounded together with the addition.
+float product_on_losing_line(std::span<const float> line, std::span<const float> other,
+                             bool others_along_k, bool fused);
 
 }  // namespace gemm_tune::emulator

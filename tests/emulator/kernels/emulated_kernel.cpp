@@ -430,10 +430,10 @@ void EmulatedKernel::launch(const GemmCall& call, const LaunchPlan& plan, const 
       });
 }
 
-void EmulatedKernel::run(const GemmCall& call, const TensorCore& core) {
+void EmulatedKernel::run(const GemmCall& call, const TensorCore& core, Order order) {
   const LaunchPlan plan = config_.plan(problem_of(call), sm_count(config_));
   Workspace workspace(plan);
-  launch(call, plan, core, Order::forward, 1, workspace, {});
+  launch(call, plan, core, order, 1, workspace, {});
   if (const auto wrong = workspace.find_wrong()) throw Error(*wrong);
 }
 

@@ -38,9 +38,9 @@ class EmulatedKernel {
   // all, the partial sums are NaN at first, and the counters must be zero in the end.
   std::optional<std::string> check(const Case& any_case);
 
-  // Launches a call, CTAs forward, on tensor cores that round like this one. Throws Error where the
-  // kernels leave counters or write beside the workspace.
-  void run(const GemmCall& call, const TensorCore& core);
+  // Launches a call on tensor cores that round like this one. Throws Error where the kernels leave
+  // counters or write beside the workspace.
+  void run(const GemmCall& call, const TensorCore& core, Order order = Order::forward);
 
   // The copy of A or B that may be kept for later calls (LaunchPlan::that_makes()).
   std::vector<char> copy_of(CallValue operand, const GemmCall& call, const TensorCore& core);

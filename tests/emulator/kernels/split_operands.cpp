@@ -21,15 +21,21 @@ int sm_of(const EmulatedKernel& kernel) { return std::max(kernel.config().traits
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// A or B: lines of K numbers, rows of A or columns of B.
+// Of so many lines of an operand, and a few, may numbers be lost that two f16 parts do not hold,
+// where only their elements of D are computed in fp32
+// (kernel_templates/device/parts/split_shape.cuh).
+constexpr int kLinesOfLosing = 64, kFewLosing = 8;
+
+// A or B: lines of K numbers, rows of A or columns of B, of all matrices one after the other.
 class Operand {
  public:
-  Operand(ElementType type, int lines, int K, bool along_k)
+  Operand(ElementType type, int batch, int lines, int K, bool along_k)
       : type_(type),
-        lines_(lines),
+        in_matrix_(lines),
+        lines_(batch * lines),
         K_(K),
         along_k_(along_k),
-        x_(static_cast<std::size_t>(lines) * static_cast<std::size_t>(K)) {}
+        x_(static_cast<std::size_t>(lines_) * static_cast<std::size_t>(K)) {}
 
   bool is_split() const { return type_ == kSumType; }
   int lines() const { return lines_; }
@@ -47,6 +53,24 @@ class Operand {
     }
   }
 
+  // Whether the line has an infinity, a NaN, or a number below 2^-19, when the line's largest one
+  // is scaled to 2^14 at least, that is no number of f16 then.
+  bool loses_numbers(int line) const {
+    float largest = 0;
+    for (int k = 0; k < K_; ++k) largest = std::max(largest, std::abs(at(line, k)));
+    if (!std::isfinite(largest)) return true;
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    const float scale = std::ldexp(1.0f, largest == 0 ? 0 : std::min(15 - exponent, 126));
+    for (int k = 0; k < K_; ++k) {
+      const float scaled = at(line, k) * scale;
+      const bool is_f16 = to_float(kF16, from_float(kF16, scaled)) == scaled;
+      if (std::isnan(scaled) || (scaled == 0 && at(line, k) != 0)) return true;
+      if (std::abs(scaled) < 0x1p-19f && !is_f16) return true;
+    }
+    return false;
+  }
+
   // Rounds to the type.
   void store() {
     if (is_split()) return;
@@ -60,38 +84,52 @@ class Operand {
 
  private:
   std::size_t place(int line, int k) const {
-    return static_cast<std::size_t>(along_k_ ? line * K_ + k : k * lines_ + line);
+    if (along_k_) return static_cast<std::size_t>(line * K_ + k);
+    return static_cast<std::size_t>((line / in_matrix_ * K_ + k) * in_matrix_ + line % in_matrix_);
   }
 
   const ElementType type_;
-  const int lines_, K_;
+  const int in_matrix_, lines_, K_;
   const bool along_k_;
   std::vector<float> x_;
   std::vector<std::uint16_t> stored_;  // of 16 bits
 };
 
-// A product by the kernel, by fp64 and in fp32, with a layout of the kernel's.
+// kept: the operands whose copies are made by a call before.
+struct HowCalled {
+  Copies kept = Copies::none;
+  Order order = Order::forward;
+  int batch = 1;
+  float alpha = 1, beta = 0;
+};
+
+// A product by the kernel, by fp64 and in fp32, with a layout of the kernel's. Rows are those of
+// all matrices of the batch.
 class SplitProduct {
  public:
-  // kept: the operands whose copies are made by a call before; they hold NaN in this call unless
-  // the copies' flag makes it read them.
-  SplitProduct(EmulatedKernel& kernel, Data data, int M, int N, int K, Copies kept = Copies::none)
+  // Operands that are kept hold NaN in this call unless the copies' flag makes it read them.
+  SplitProduct(EmulatedKernel& kernel, Data data, int M, int N, int K, const HowCalled& how = {})
       : sm_(sm_of(kernel)),
         M_(M),
         N_(N),
         K_(K),
-        problem_(packed_problem(M, N, K, kernel.config().recipe.layout, 1,
+        how_(how),
+        problem_(packed_problem(M, N, K, kernel.config().recipe.layout, how.batch,
                                 kernel.config().traits.signature)),
-        a_(problem_.signature.a, M, K, !transposes_a(problem_.layout)),
-        b_(problem_.signature.b, N, K, transposes_b(problem_.layout)),
-        d_(static_cast<std::size_t>(M) * static_cast<std::size_t>(N)) {
+        a_(problem_.signature.a, how.batch, M, K, !transposes_a(problem_.layout)),
+        b_(problem_.signature.b, how.batch, N, K, transposes_b(problem_.layout)),
+        d_(static_cast<std::size_t>(how.batch) * static_cast<std::size_t>(M) *
+           static_cast<std::size_t>(N)) {
     fill(data);
+    find_losing();
+    for (std::size_t i = 0; i < d_.size(); ++i) d_[i] = static_cast<float>(i % 7) - 3;
+    before_ = d_;
     GemmCall call = this->call();
     std::vector<char> a, b;
-    if (kept == Copies::of_a || kept == Copies::of_both) {
+    if (how.kept == Copies::of_a || how.kept == Copies::of_both) {
       call.kept_a = (a = copy_of(kernel, CallValue::A)).data();
     }
-    if (kept == Copies::of_b || kept == Copies::of_both) {
+    if (how.kept == Copies::of_b || how.kept == Copies::of_both) {
       call.kept_b = (b = copy_of(kernel, CallValue::B)).data();
     }
     if (fits(data, problem_.signature)) {
@@ -99,7 +137,7 @@ class SplitProduct {
       if (!a.empty()) std::fill(a_.all().begin(), a_.all().end(), kNaN);
       if (!b.empty()) std::fill(b_.all().begin(), b_.all().end(), kNaN);
     }
-    kernel.run(call, tensor_core_of(sm_));
+    kernel.run(call, tensor_core_of(sm_), how.order);
   }
 
   // Parts of bf16 hold numbers far below the largest one of their line, but no denormal ones.
@@ -107,13 +145,31 @@ class SplitProduct {
     const bool is_scaled = signature.accuracy == Accuracy::fp32_f16x3;
     const bool has_two_types = signature.a != signature.b;
     if (data == Data::denormal) return is_scaled;
-    if (data == Data::small_beside_large) return !is_scaled;
+    if (data >= Data::few_lines && data <= Data::small_beside_large) return !is_scaled;
     if (data == Data::infinite_in_b || data == Data::not_a_number) return has_two_types;
     if (data == Data::infinite_by_tiny) return has_two_types && !is_scaled;
     return data < Data::denormal;
   }
 
-  GemmCall call() { return in_place(packed_call(problem_), a_.data(), b_.data(), d_.data()); }
+  // What the element must be where it is computed in fp32, else nothing: fp32's own, of a sum along
+  // K in order, or that of a line that loses numbers.
+  std::optional<float> if_in_fp32(Data data, int row, int col) const {
+    if (fits(data, problem_.signature)) return std::nullopt;
+    if (!are_told() || are_too_many()) return in_fp32(row, col);
+    const bool row_loses = loses_[0][static_cast<std::size_t>(row)];
+    if (!row_loses && !loses_[1][static_cast<std::size_t>(col_line(row, col))]) return std::nullopt;
+    const auto [a, b] = lines_of(row, col);
+    const bool others_along_k =
+        row_loses ? transposes_b(problem_.layout) : !transposes_a(problem_.layout);
+    return finished(product_on_losing_line(a, b, others_along_k, /*fused=*/false), row, col);
+  }
+
+  GemmCall call() {
+    GemmCall call = in_place(packed_call(problem_), a_.data(), b_.data(), d_.data());
+    call.alpha = how_.alpha;
+    call.beta = how_.beta;
+    return call;
+  }
 
   // Those of the other product, in this one's layout.
   void take_operands(const SplitProduct& other) {
@@ -130,39 +186,124 @@ class SplitProduct {
   double exact(int row, int col, double* magnitude = nullptr) const {
     double sum = 0, magnitudes = 0;
     for (int k = 0; k < K_; ++k) {
-      const double product = double{a_.at(row, k)} * double{b_.at(col, k)};
+      const double product = double{a_.at(row, k)} * double{b_.at(col_line(row, col), k)};
       sum += product;
       magnitudes += std::abs(product);
     }
-    if (magnitude != nullptr) *magnitude = magnitudes;
-    return sum;
+    const double old = how_.beta == 0 ? 0 : double{how_.beta} * before(row, col);
+    const double alpha = how_.alpha;
+    if (magnitude != nullptr) *magnitude = std::abs(alpha) * magnitudes + std::abs(old);
+    return alpha * sum + old;
   }
 
   float in_fp32(int row, int col) const {
     float sum = 0;
-    for (int k = 0; k < K_; ++k) sum += a_.at(row, k) * b_.at(col, k);
-    return sum;
+    for (int k = 0; k < K_; ++k) sum += a_.at(row, k) * b_.at(col_line(row, col), k);
+    return finished(sum, row, col);
   }
 
   float by_parts(int row, int col) const {
-    std::vector<float> of_a, of_b;
-    for (int k = 0; k < K_; ++k) {
-      of_a.push_back(a_.at(row, k));
-      of_b.push_back(b_.at(col, k));
-    }
-    return product_of_parts(tensor_core_of(sm_), of_a, of_b, 0x1p-23f);
+    const auto [a, b] = lines_of(row, col);
+    return product_of_parts(tensor_core_of(sm_), a, b, 0x1p-23f);
   }
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (int row = 0; row < M_; ++row) {
+    for (int row = 0; row < a_.lines(); ++row) {
       for (int col = 0; col < N_; ++col) visit(row, col);
     }
   }
 
-  double bound() const { return error_bound(problem_.signature, K_, sm_).sums; }
+  // In relation to the magnitude.
+  double bound() const {
+    constexpr double kOfScales = 4 * 0x1p-24;  // alpha, beta and their sum
+    return error_bound(problem_.signature, K_, sm_).sums + (how_.beta == 0 ? 0 : kOfScales);
+  }
 
  private:
+  int col_line(int row, int col) const { return row / M_ * N_ + col; }
+  float finished(float sum, int row, int col) const {
+    sum *= how_.alpha;
+    return how_.beta == 0 ? sum : sum + how_.beta * before(row, col);
+  }
+  std::pair<std::vector<float>, std::vector<float>> lines_of(int row, int col) const {
+    std::pair<std::vector<float>, std::vector<float>> lines;
+    for (int k = 0; k < K_; ++k) {
+      lines.first.push_back(a_.at(row, k));
+      lines.second.push_back(b_.at(col_line(row, col), k));
+    }
+    return lines;
+  }
+  float before(int row, int col) const { return before_[static_cast<std::size_t>(row * N_ + col)]; }
+
+  // Whether the kernel knows which lines lose numbers.
+  bool are_told() const {
+    const Signature& types = problem_.signature;
+    return types.accuracy == Accuracy::fp32_f16x3 && types.a == types.b;
+  }
+
+  void find_losing() {
+    const Operand* const both[] = {&a_, &b_};
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (int line = 0; line < both[i]->lines(); ++line) {
+        loses_[i].push_back(both[i]->loses_numbers(line));
+      }
+    }
+  }
+
+  static int most_losing(const Operand& operand) {
+    return operand.lines() / kLinesOfLosing + kFewLosing;
+  }
+
+  bool are_too_many() const {
+    const auto too_many = [](const Operand& operand, const std::vector<bool>& loses) {
+      return std::count(loses.begin(), loses.end(), true) > most_losing(operand);
+    };
+    return too_many(a_, loses_[0]) || too_many(b_, loses_[1]);
+  }
+
+  // Leaves of a line only a few numbers beside a large one, of which all others' are zeros. Low
+  // parts alone hold those of even lines, whose products by low parts are left out; parts of odd
+  // ones hold 16 bits. Those of every fourth line are all in its second half, which no cluster's
+  // first CTA has.
+  void lose_numbers(Operand& operand, int line, int large_k) const {
+    const bool is_even = line % 2 == 0;
+    std::vector<float> few(static_cast<std::size_t>(K_));
+    const int first = line % 4 == 3 ? K_ / 2 + 1 : 8;
+    for (const int k : {first, first + 1, K_ / 2, K_ - 1 - line % 2}) {
+      const float x = operand.at(line, k);
+      few[static_cast<std::size_t>(k)] = std::copysign(is_even ? 0.75f : 0.5f + std::abs(x) / 2, x);
+    }
+    few[static_cast<std::size_t>(large_k)] = std::ldexp(1.5f, is_even ? 40 : 33);
+    for (int k = 0; k < K_; ++k) operand.at(line, k) = few[static_cast<std::size_t>(k)];
+  }
+
+  // Of operands that are split: of A as many lines as may be, of B one more, or of each matrix of
+  // both the tenth or twelfth one and the last.
+  void lose_numbers(Data data) {
+    constexpr int kLargeOfA = 5, kLargeOfB = 7;
+    for (int line = 0; line < a_.lines(); ++line) a_.at(line, kLargeOfB) = 0;
+    for (int line = 0; line < b_.lines(); ++line) b_.at(line, kLargeOfA) = 0;
+    const auto lose = [&](bool of_a, int line) {
+      Operand& operand = of_a ? a_ : b_;
+      if (operand.is_split()) lose_numbers(operand, line, of_a ? kLargeOfA : kLargeOfB);
+    };
+    for (int line = 0; data == Data::most_lines && line < most_losing(a_); ++line) lose(true, line);
+    for (int line = 0; data == Data::a_line_more && line <= most_losing(b_); ++line) {
+      lose(false, line);
+    }
+    for (int matrix = 0; matrix < how_.batch; ++matrix) {
+      // Of other data one line more of the operand that has none so far, where it is split.
+      const bool are_few = data == Data::few_lines;
+      for (const int line : {9, M_ - 1}) {
+        if (are_few || (data == Data::a_line_more && line == 9)) lose(true, matrix * M_ + line);
+      }
+      for (const int line : {11, N_ - 1}) {
+        if (are_few || (data == Data::most_lines && line != 11)) lose(false, matrix * N_ + line);
+      }
+    }
+  }
+
   void fill(Data data) {
     // As A and B where both are split.
     Operand &split = a_.is_split() ? a_ : b_, &other = a_.is_split() ? b_ : a_;
@@ -191,8 +332,8 @@ class SplitProduct {
         scale(other, [](int line, int) { return line % 5 * 20 - 40; });
         break;
       case Data::growing:
-        scale(split, [](int, int k) { return k / 256; });
-        scale(other, [](int, int k) { return k / 256; });
+        scale(split, [](int, int k) { return k / 512; });
+        scale(other, [](int, int k) { return k / 512; });
         break;
       case Data::peaks:
         scale(split, [this](int line, int k) { return k == (37 * line + 11) % K_ ? 6 : 0; });
@@ -201,6 +342,11 @@ class SplitProduct {
       case Data::denormal:
         scale_all(split.all(), -130);
         scale_all(other.all(), other.is_split() ? 100 : other.most_scale());
+        break;
+      case Data::few_lines:
+      case Data::most_lines:
+      case Data::a_line_more:
+        lose_numbers(data);
         break;
       case Data::small_beside_large:
         for (int i = 0; i < split.lines(); ++i) split.at(i, 0) = std::ldexp(1.5f, 40);
@@ -227,9 +373,11 @@ class SplitProduct {
   }
 
   const int sm_, M_, N_, K_;
+  const HowCalled how_;
   const Problem problem_;
   Operand a_, b_;
-  std::vector<float> d_;
+  std::vector<float> d_, before_;
+  std::vector<bool> loses_[2];  // lines of A, and of B
 };
 
 bool is_same(float x, float y) {
@@ -240,36 +388,40 @@ bool is_same(float x, float y) {
 
 const char* to_string(Data data) {
   constexpr const char* kNames[] = {
-      "uniform",       "positive",         "scaled_lines",       "growing",
-      "peaks",         "denormal",         "small_beside_large", "infinite",
-      "infinite_in_b", "infinite_by_tiny", "not_a_number"};
+      "uniform",  "positive",      "scaled_lines",     "growing",     "peaks",
+      "denormal", "few_lines",     "most_lines",       "a_line_more", "small_beside_large",
+      "infinite", "infinite_in_b", "infinite_by_tiny", "not_a_number"};
   return kNames[static_cast<std::size_t>(data)];
 }
 
 namespace {
 
 // beyond: rows and columns beyond a tile.
-std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data, int beyond, int K) {
+std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data, int beyond, int K,
+                                    const HowCalled& how = {}) {
   const Traits& traits = kernel.config().traits;
-  const SplitProduct product(kernel, data, traits.tile_m + beyond, traits.tile_n + beyond, K);
-  const bool fits = SplitProduct::fits(data, traits.signature);
+  const SplitProduct product(kernel, data, traits.tile_m + beyond, traits.tile_n + beyond, K, how);
   std::optional<std::string> wrong;
-  bool is_all_fp32 = true;
+  bool is_all_fp32 = true, must_be_fp32 = true;
   product.for_each([&](int row, int col) {
     const float got = product.d(row, col), in_fp32 = product.in_fp32(row, col);
+    const std::optional<float> told = product.if_in_fp32(data, row, col);
+    must_be_fp32 = must_be_fp32 && told;
     is_all_fp32 = is_all_fp32 && is_same(got, in_fp32);
     double magnitude = 0;
     const double exact = product.exact(row, col, &magnitude);
     const double most = product.bound() * magnitude;
-    const bool is_right =
-        fits && std::isfinite(in_fp32) ? std::abs(got - exact) <= most : is_same(got, in_fp32);
+    bool is_right = std::isfinite(in_fp32) ? std::abs(got - exact) <= most : is_same(got, in_fp32);
+    if (told) is_right = is_same(got, *told);
     if (is_right || wrong) return;
     wrong = std::string(to_string(data)) + ": D[" + std::to_string(row) + "][" +
             std::to_string(col) + "] is " + std::to_string(got) + " where " +
             std::to_string(exact) + " is right" +
-            (fits ? " (within " + std::to_string(most) + ")" : "");
+            (told ? "" : " (within " + std::to_string(most) + ")");
   });
-  if (!wrong && fits && is_all_fp32) return std::string(to_string(data)) + ": computed in fp32";
+  if (!wrong && !must_be_fp32 && is_all_fp32) {
+    return std::string(to_string(data)) + ": computed in fp32";
+  }
   return wrong;
 }
 
@@ -277,7 +429,7 @@ std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data d
                                                   int K) {
   const Traits& traits = kernel.config().traits;
   const auto product = [&](Copies kept) {
-    return SplitProduct(kernel, data, traits.tile_m + beyond, traits.tile_n + beyond, K, kept);
+    return SplitProduct(kernel, data, traits.tile_m + beyond, traits.tile_n + beyond, K, {kept});
   };
   const SplitProduct without = product(Copies::none);
   const std::pair<Copies, const char*> all[] = {
@@ -313,6 +465,30 @@ std::optional<std::string> of_both_alignments(const EmulatedKernel& kernel, Chec
 std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data) {
   return of_both_alignments(kernel,
                             [&](int beyond, int K) { return wrong_of(kernel, data, beyond, K); });
+}
+
+std::optional<std::string> wrong_of(EmulatedKernel& kernel, Data data, int K) {
+  return wrong_of(kernel, data, 1, K);
+}
+
+std::optional<std::string> wrong_in_place(EmulatedKernel& kernel, Data data) {
+  return wrong_of(kernel, data, 1, 131, {.batch = 2, .alpha = 2, .beta = 0.5f});
+}
+
+int others_in_any_order(EmulatedKernel& kernel, Data data, int K) {
+  const auto product = [&](Order order) {
+    const Traits& traits = kernel.config().traits;
+    return SplitProduct(kernel, data, traits.tile_m + 1, traits.tile_n + 1, K, {.order = order});
+  };
+  const SplitProduct forward = product(Order::forward);
+  int others = 0;
+  for (const Order order : {Order::reversed, Order::shuffled}) {
+    const SplitProduct other = product(order);
+    forward.for_each([&](int row, int col) {
+      if (!is_same(forward.d(row, col), other.d(row, col))) ++others;
+    });
+  }
+  return others;
 }
 
 std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data) {
@@ -353,9 +529,16 @@ std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel) {
     if (auto wrong = wrong_of(kernel, data)) return wrong;
     if (auto wrong = wrong_with_kept_copies(kernel, data)) return wrong;
   }
+  for (const Data data : {Data::few_lines, Data::not_a_number}) {
+    if (auto wrong = wrong_in_place(kernel, data)) return wrong;
+    if (auto wrong = wrong_of(kernel, data, kLongK)) return wrong;
+    for (const int K : {131, kClustersK}) {
+      if (others_in_any_order(kernel, data, K) > 0) return "the order of threads tells";
+    }
+  }
   for (const Data data : {Data::uniform, Data::growing, Data::peaks, Data::positive}) {
     const double error = error_beside_fp32(kernel, data, kLongK);
-    if (error > 0.5) {
+    if (!(error <= 0.5)) {  // also of a NaN
       return std::string(to_string(data)) + ": error " + std::to_string(error) + " of fp32's";
     }
   }

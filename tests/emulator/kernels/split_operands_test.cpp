@@ -64,6 +64,11 @@ TEST_P(SplitOperands, GiveTheSameBitsFromKeptCopies) {
   EXPECT_FALSE(wrong) << *wrong;
 }
 
+TEST_P(SplitOperands, AreAddedToWhatIsThereInABatch) {
+  const auto wrong = wrong_in_place(kernel_, data());
+  EXPECT_FALSE(wrong) << *wrong;
+}
+
 std::string name_of(const testing::TestParamInfo<Case>& one) {
   const auto& [config, data] = one.param;
   return identifier(config) + "_" + to_string(data);
@@ -80,6 +85,26 @@ INSTANTIATE_TEST_SUITE_P(OfTwoTypes, SplitOperands,
                          testing::Combine(testing::ValuesIn(kOfTwoTypes),
                                           testing::ValuesIn(kAllData)),
                          name_of);
+
+// What the parts do not hold, of lines that warps, teams and clusters take, in one round and more.
+TEST(SplitOperandsLost, AreFp32sOwnAtEveryK) {
+  for (const char* config : {kConfig, kBothAcross, kOneAcross, kByMma, kOtherByMma}) {
+    EmulatedKernel kernel(object_of(config), config);
+    for (const int K : {131, kClustersK, 2200, kLongK}) {
+      const auto wrong = wrong_of(kernel, Data::few_lines, K);
+      EXPECT_FALSE(wrong) << config << ", K = " << K << ": " << *wrong;
+    }
+  }
+}
+
+TEST(SplitOperandsLost, GiveTheSameBitsInAnyOrderOfThreads) {
+  for (const char* config : {kConfig, kBothAcross, kOneAcross, kByMma, kOtherByMma}) {
+    EmulatedKernel kernel(object_of(config), config);
+    for (const int K : {131, kClustersK}) {
+      EXPECT_EQ(others_in_any_order(kernel, Data::few_lines, K), 0) << config << ", K = " << K;
+    }
+  }
+}
 
 TEST(SplitOperandsCopies, AreTheSameOfEveryTileAndLayout) {
   EmulatedKernel kernel(object_of(kConfig), kConfig);

@@ -18,7 +18,6 @@
 #include "tests/emulator/device/cuda_on_cpu.h"
 #define __shared__ static  // one CTA runs at a time
 
-inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline void atomicAdd(unsigned long long* address, unsigned long long value) { *address += value; }
 inline void atomicMax(unsigned long long* address, unsigned long long value) {
   *address = std::max(*address, value);
