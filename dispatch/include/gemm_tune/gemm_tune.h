@@ -375,8 +375,10 @@ typedef enum gt_operand {
  * The work runs in the stream: calls in other streams have to wait for it, as for every writer.
  * The operand must stay where it is and as it is: where parts of it or of the other operand would
  * lose too much, the product is computed from A and B themselves. That this holds for the prepared
- * operand is kept with it. gt_gemm refuses a call of another device, class, address, size or
- * storage as GT_INVALID_ARGUMENT; values that have changed it does not see.
+ * operand is kept with it. Where it was prepared in a call beside an operand of 16 bits less is
+ * kept: a call beside one of f32 may compute more of D from A and B themselves, in other bits than
+ * without. gt_gemm refuses a call of another device, class, address, size or storage as
+ * GT_INVALID_ARGUMENT; values that have changed it does not see.
  *
  * What is prepared suits every kernel that takes it, whichever wins, also after gt_reload. A call
  * is served by what serves it without: where that is a kernel that takes no prepared operand, as a

@@ -12,12 +12,19 @@ __device__ inline const int* flags_of_kept(const OperandCopy& copy, int parts, l
   return reinterpret_cast<const int*>(copy.kept + copy.factors_at + told_bytes(parts, lines));
 }
 
+// How many lines of a kept copy lose numbers, be it A or B of the call that has made it. Where that
+// call did not tell which, beside an operand of 16 bits, they are too many.
+__device__ inline int losing_of_kept(const int* flags) {
+  const int lines = __ldcg(flags + 2) + __ldcg(flags + 3);
+  return lines == 0 && __ldcg(flags) != 0 ? kMostTold + 1 : lines;
+}
+
 // Where some lose numbers.
 template <int PARTS_A, int PARTS_B>
 __device__ inline Losing losing_lines(const Args& args, const int* kept_a, const int* kept_b) {
   if (!are_lines_told(PARTS_A, PARTS_B)) return {-1};
-  const int rows = __ldcg((kept_a == nullptr ? args.flags : kept_a) + 2);
-  const int cols = __ldcg((kept_b == nullptr ? args.flags : kept_b) + 3);
+  const int rows = kept_a == nullptr ? __ldcg(args.flags + 2) : losing_of_kept(kept_a);
+  const int cols = kept_b == nullptr ? __ldcg(args.flags + 3) : losing_of_kept(kept_b);
   const bool are_few = rows <= most_losing(1LL * args.tiles.matrices * args.M) &&
                        cols <= most_losing(1LL * args.tiles.matrices * args.N);
   return {are_few ? cols << 16 | rows : -1};

@@ -95,9 +95,16 @@ class Operand {
   std::vector<std::uint16_t> stored_;  // of 16 bits
 };
 
-// kept: the operands whose copies are made by a call before.
+// A call that makes a copy of B: by another kernel, or as its A.
+struct Maker {
+  EmulatedKernel* kernel = nullptr;
+  CallValue as = CallValue::B;
+};
+
+// kept: the operands whose copies are made by a call before, that of B by `maker` if there is one.
 struct HowCalled {
   Copies kept = Copies::none;
+  Maker maker = {};
   Order order = Order::forward;
   int batch = 1;
   float alpha = 1, beta = 0;
@@ -130,7 +137,8 @@ class SplitProduct {
       call.kept_a = (a = copy_of(kernel, CallValue::A)).data();
     }
     if (how.kept == Copies::of_b || how.kept == Copies::of_both) {
-      call.kept_b = (b = copy_of(kernel, CallValue::B)).data();
+      b = how.maker.kernel == nullptr ? copy_of(kernel, CallValue::B) : copy_of_b(how.maker);
+      call.kept_b = b.data();
     }
     if (fits(data, problem_.signature)) {
       constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -179,6 +187,15 @@ class SplitProduct {
 
   std::vector<char> copy_of(EmulatedKernel& kernel, CallValue operand) {
     return kernel.copy_of(operand, call(), tensor_core_of(sm_));
+  }
+
+  std::vector<char> copy_of_b(const Maker& maker) {
+    const KnownConfig& config = maker.kernel->config();
+    const bool as_a = maker.as == CallValue::A;
+    const Problem problem = packed_problem(as_a ? N_ : M_, as_a ? M_ : N_, K_, config.recipe.layout,
+                                           how_.batch, config.traits.signature);
+    const GemmCall call = in_place(packed_call(problem), b_.data(), b_.data(), d_.data());
+    return maker.kernel->copy_of(maker.as, call, tensor_core_of(sm_));
   }
 
   float d(int row, int col) const { return d_[static_cast<std::size_t>(row * N_ + col)]; }
@@ -494,6 +511,23 @@ int others_in_any_order(EmulatedKernel& kernel, Data data, int K) {
 std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data) {
   return of_both_alignments(
       kernel, [&](int beyond, int K) { return wrong_with_kept_copies(kernel, data, beyond, K); });
+}
+
+std::optional<std::string> wrong_with_copy_of(EmulatedKernel& maker, CallValue as,
+                                              EmulatedKernel& kernel, Data data) {
+  const Traits& traits = kernel.config().traits;
+  const auto product = [&](const HowCalled& how) {
+    return SplitProduct(kernel, data, traits.tile_m + 1, traits.tile_n + 1, 131, how);
+  };
+  const SplitProduct without = product({}), with = product({Copies::of_b, {&maker, as}});
+  const bool are_told = maker.config().traits.signature == traits.signature;
+  int differing = 0;
+  with.for_each([&](int row, int col) {
+    const float expected = are_told ? without.d(row, col) : with.in_fp32(row, col);
+    if (!is_same(with.d(row, col), expected)) ++differing;
+  });
+  if (differing == 0) return std::nullopt;
+  return std::string(to_string(data)) + ": " + std::to_string(differing) + " elements of D differ";
 }
 
 bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data data, int K) {

@@ -63,6 +63,12 @@ int others_in_any_order(EmulatedKernel& kernel, Data data, int K);
 // have the same bits.
 std::optional<std::string> wrong_with_kept_copies(EmulatedKernel& kernel, Data data);
 
+// The same where a copy of B is kept, made as this operand of a call of another kernel. Where that
+// one's other operand is not split, nobody knows which lines lose numbers: of data of which some
+// do, all of D must be fp32's own.
+std::optional<std::string> wrong_with_copy_of(EmulatedKernel& maker, CallValue as,
+                                              EmulatedKernel& kernel, Data data);
+
 // Whether the copies of A and B that one kernel makes are those that another one of any layout and
 // tile does, for a few rows and columns of this K.
 bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data data, int K);

@@ -31,18 +31,22 @@ const char* const kOfBf16ByMma =
 const char* const kOtherOfBf16ByMma =
     "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5";
 
+const char* const kBesideF16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=32,TA=0,TB=0,TYPE_A=1";
+const char* const kBesideF16ByMma =
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=16,MMA_K=16,STAGES=2,TA=0,TB=0,TYPE_A=1";
+
 // One operand of 16 bits, on either side, its rows along K or across.
 const char* const kOfTwoTypes[] = {
     "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
     "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=32,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
     "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=64,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
     "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,TYPE_B=1",
-    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=32,TA=0,TB=0,TYPE_A=1",
+    kBesideF16,
     "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
     "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
     "mma_parts/BM=64,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
     "mma_parts/BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1",
-    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=16,MMA_K=16,STAGES=2,TA=0,TB=0,TYPE_A=1"};
+    kBesideF16ByMma};
 
 using Case = std::tuple<const char*, Data>;
 
@@ -102,6 +106,29 @@ TEST(SplitOperandsLost, GiveTheSameBitsInAnyOrderOfThreads) {
     EmulatedKernel kernel(object_of(config), config);
     for (const int K : {131, kClustersK}) {
       EXPECT_EQ(others_in_any_order(kernel, Data::few_lines, K), 0) << config << ", K = " << K;
+    }
+  }
+}
+
+// A kept copy is whichever operand of a call: B of one where it was A of another.
+TEST(SplitOperandsCopies, MadeAsTheOtherOperandTellLostNumbers) {
+  for (const char* config : {kConfig, kBothAcross, kByMma, kOtherByMma}) {
+    EmulatedKernel kernel(object_of(config), config);
+    for (const Data data : {Data::few_lines, Data::a_line_more}) {
+      const auto wrong = wrong_with_copy_of(kernel, CallValue::A, kernel, data);
+      EXPECT_FALSE(wrong) << config << ": " << *wrong;
+    }
+  }
+}
+
+TEST(SplitOperandsCopies, MadeBesideAnOperandOf16BitsTellLostNumbers) {
+  EmulatedKernel maker(object_of(kBesideF16), kBesideF16);
+  EmulatedKernel maker_by_mma(object_of(kBesideF16ByMma), kBesideF16ByMma);
+  for (const char* config : {kOneAcross, kByMmaOfTuring}) {
+    EmulatedKernel kernel(object_of(config), config);
+    for (EmulatedKernel* const one : {&maker, &maker_by_mma}) {
+      const auto wrong = wrong_with_copy_of(*one, CallValue::B, kernel, Data::few_lines);
+      EXPECT_FALSE(wrong) << config << ": " << *wrong;
     }
   }
 }
