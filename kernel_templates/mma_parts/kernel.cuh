@@ -5,13 +5,12 @@
 // A first kernel splits each element of A and B into two f16 parts of a scaled line or three bf16
 // parts (device/parts/split.cuh), or one operand's where the call keeps the parts of the other from
 // an earlier one. The product is the sum of three or six: high by high, high by low and low by high
-// parts, and the same with a middle part. A
-// CTA computes BM x BN in slices of BK, of all parts, that lie in STAGES buffers of shared memory
-// as in mma; a warp computes WM x WN. Where parts lose numbers, the first kernel tells
-// of which lines: this one computes their elements of D in fp32 (device/parts/losing_lines.cuh),
-// or all of D where they are many (device/parts/fp32_product.cuh). One of A and B
-// may be of the parts' type: it is one part, and its slices are copied as its rows lie. Compiled
-// and emulated for every architecture from sm_75 on.
+// parts, and the same with a middle part. A CTA computes BM x BN in slices of BK, of all parts,
+// that lie in STAGES buffers of shared memory as in mma; a warp computes WM x WN. Where parts lose
+// numbers, the first kernel tells of which lines: this one computes their elements of D in fp32
+// (device/parts/losing_lines.cuh), or all of D where they are many (device/parts/fp32_product.cuh).
+// One of A and B may be of the parts' type: it is one part, and its slices are copied as its rows
+// lie. Compiled and emulated for every architecture from sm_75 on.
 #pragma once
 
 #include "kernel_templates/device/copy/chunk_copy.cuh"

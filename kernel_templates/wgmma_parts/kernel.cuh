@@ -7,10 +7,10 @@
 // then the sum of three or six: high by high, high by low and low by high parts (Ootomo and Yokota,
 // arXiv 2203.03341), and the same with a middle part. A producer lets the copy engine load blocks
 // of 64 k of all parts of both operands; GROUPS consumers multiply them, each its part of the
-// tile's rows. CTAs stay for several tiles. Where parts lose numbers, the first kernel tells
-// of which lines: this one computes their elements of D in fp32 (device/parts/losing_lines.cuh),
-// or all of D where they are many (device/parts/fp32_product.cuh). One of A
-// and B may be of the parts' type: it is one part, and read as it is stored.
+// tile's rows. CTAs stay for several tiles. Where parts lose numbers, the first kernel tells of
+// which lines: this one computes their elements of D in fp32 (device/parts/losing_lines.cuh), or
+// all of D where they are many (device/parts/fp32_product.cuh). One of A and B may be of the parts'
+// type: it is one part, and read as it is stored.
 #pragma once
 
 #include "kernel_templates/device/parts/flags.cuh"
