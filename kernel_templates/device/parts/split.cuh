@@ -242,7 +242,7 @@ __device__ __noinline__ void tell_of_strip(const SplitArgs& args, int line) {
 // those that have something to tell go on; nobody else waits.
 template <bool OF_B>
 __device__ inline void tell_of_marks(const SplitArgs& args) {
-  __syncthreads();
+  __syncthreads();  // all marks are set
   const int thread = static_cast<int>(threadIdx.x);
   if (thread >= kWideStrip || blockIdx.y != 0) {
     cluster_arrive_stored();

@@ -506,7 +506,6 @@ MUTATIONS_OF = {
         ("losses not told", r"return parts\.lose\(\);", "return false;"),
         ("losing lines not told", r"tell_losing\([^;]*;", ";"),
         ("losing lines told before their factors", r"__syncthreads\(\);  // the line's factor is stored", ";"),
-        ("a strip's losing lines before its marks", r"(void tell_of_marks[^{]*\{\s*)__syncthreads\(\);", r"\1"),
         ("a strip's losing lines before their factors", r"  cluster_wait\(\);\n  if \(loses\)", "  if (loses)"),
         ("losses that are not told forgotten", r"flags = 1;", "flags = 0;"),
         ("factor of lines that are not scaled", r"(factors\[share\.line\]) = 1;", r"\1 = 2;"),
@@ -736,6 +735,8 @@ ALLOWED = {
     ("kernel_templates/device/parts/fp32_product.cuh", "sum does not start at zero",
      "float of_row[kEdge] = {};"):
         "all of it is assigned; compilers do not see that",
+    ("kernel_templates/device/parts/split.cuh", "barrier removed", "__syncthreads();  // all marks are set"):
+        "in the emulator all threads of a CTA come to the cluster's barrier, behind their marks, before one goes on",
     ("kernel_templates/device/parts/losing_lines.cuh", "offsets in 32 bits",
      "long long ld;"):
         "offsets are of 64 bits: only an ld of 2^31 would tell",

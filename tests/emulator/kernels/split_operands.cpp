@@ -281,13 +281,15 @@ class SplitProduct {
 
   // Leaves of a line only a few numbers beside a large one, of which all others' are zeros. Low
   // parts alone hold those of even lines, whose products by low parts are left out; parts of odd
-  // ones hold 16 bits. Those of every fourth line are all in its second half, which no cluster's
-  // first CTA has.
+  // ones hold 16 bits. Those of every fourth line end with its seventh eighth: a late warp of
+  // the cluster's last CTA but one has them.
   void lose_numbers(Operand& operand, int line, int large_k) const {
     const bool is_even = line % 2 == 0;
     std::vector<float> few(static_cast<std::size_t>(K_));
-    const int first = line % 4 == 3 ? K_ / 2 + 1 : 8;
-    for (const int k : {first, first + 1, K_ / 2, K_ - 1 - line % 2}) {
+    const bool is_late = line % 4 == 3;
+    const int end = is_late ? K_ / 8 * 7 : K_;
+    const int first = is_late ? end - 9 : 8, third = is_late ? end - 4 : K_ / 2;
+    for (const int k : {first, first + 1, third, end - 1 - line % 2}) {
       const float x = operand.at(line, k);
       few[static_cast<std::size_t>(k)] = std::copysign(is_even ? 0.75f : 0.5f + std::abs(x) / 2, x);
     }

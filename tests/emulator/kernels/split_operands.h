@@ -35,8 +35,8 @@ enum class Data {
 // are what its second CTA reads twice.
 inline constexpr int kLongK = 5000;
 
-// That clusters split, where lines lie across the rows.
-inline constexpr int kClustersK = 1100;
+// Of lines across the rows that all CTAs of a cluster have numbers of.
+inline constexpr int kClustersK = 1536;
 inline constexpr Data kAllData[] = {
     Data::uniform,   Data::positive,      Data::scaled_lines,     Data::denormal,
     Data::few_lines, Data::most_lines,    Data::a_line_more,      Data::small_beside_large,
