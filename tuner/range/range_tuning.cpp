@@ -31,6 +31,7 @@ class RangeTuning {
         database_(database),
         run_(std::move(run)),
         pool_(range_pool(request, request.problems, database)) {
+    for (const KnownConfig& config : pool_) orders_.push_back(order_of_sums(config).value_or(""));
     tuned_.range.pool = pool_.size();
     tuned_.range.within = within;
     tuned_.range.measured = request.measure;
@@ -94,9 +95,7 @@ class RangeTuning {
     // Anew, unless look-ups would keep it: they take the order that is verified at the most M.
     const bool may_change = request_.finals_again ? verified <= request_.problems.size()
                                                   : !is_verified && request_.measure;
-    const bool is_tried = std::any_of(pool_.begin(), pool_.end(), [&](const KnownConfig& config) {
-      return order_of_sums(config) == *held;
-    });
+    const bool is_tried = std::find(orders_.begin(), orders_.end(), *held) != orders_.end();
     if (is_verified && !is_tried) {
       throw NothingFound("finals of earlier runs have verified the order of sums " + *held +
                          " for these sizes, and no config of this run has it: leave --config out");
@@ -106,14 +105,10 @@ class RangeTuning {
 
   // Removes the times of all other orders.
   void keep_one_order(const std::optional<std::string>& settled) {
-    std::vector<std::string> orders;
-    for (const KnownConfig& config : pool_) {
-      orders.push_back(order_of_sums(config).value_or(""));
-    }
     std::string& order = tuned_.range.order;
-    order = settled ? *settled : least_loss(orders);
+    order = settled ? *settled : least_loss();
     if (order.empty()) throw NothingFound(kNoOrder);
-    best_of_others_ = best_of_others(orders);
+    best_of_others_ = best_of_others();
     for (std::size_t i = 0; i < pool_.size(); ++i) {
       if (!is_of_the_order(i)) times_[i].assign(request_.problems.size(), std::nullopt);
     }
@@ -121,10 +116,10 @@ class RangeTuning {
 
   // At each M the least time of a kernel that adds up in another order than the range's, of the
   // pool and of all that earlier runs tried.
-  std::vector<std::optional<double>> best_of_others(const std::vector<std::string>& orders) const {
+  std::vector<std::optional<double>> best_of_others() const {
     TimesOfConfigs others;
     for (std::size_t i = 0; i < pool_.size(); ++i) {
-      if (orders[i] != tuned_.range.order) others.push_back(times_[i]);
+      if (orders_[i] != tuned_.range.order) others.push_back(times_[i]);
     }
     std::vector<std::optional<double>>& stored = others.emplace_back();
     for (const Problem& problem : request_.problems) {
@@ -142,11 +137,11 @@ class RangeTuning {
   }
 
   // The order with a time at the most M, and then the least loss on the average.
-  std::string least_loss(const std::vector<std::string>& orders) const {
+  std::string least_loss() const {
     const std::vector<std::optional<double>> best = best_of_each(times_);
     std::map<std::string, TimesOfConfigs> by_order;
     for (std::size_t i = 0; i < pool_.size(); ++i) {
-      if (!orders[i].empty()) by_order[orders[i]].push_back(times_[i]);
+      if (!orders_[i].empty()) by_order[orders_[i]].push_back(times_[i]);
     }
     std::string found;
     std::pair<std::size_t, double> least{best.size() + 1, 0};  // M without a time, loss
@@ -182,16 +177,21 @@ class RangeTuning {
         return is_of_the_order(config) && !text.empty() && !rows.contains(text);
       };
       if (std::any_of(chosen.begin(), chosen.end(), may_serve)) continue;
-      std::size_t first = 0;
-      while (first < pool_.size() && !may_serve(first)) ++first;
-      if (first < pool_.size()) chosen.push_back(first);
+      if (const auto first = first_of_pool(may_serve)) chosen.push_back(*first);
     }
     return chosen.size() > before;
   }
 
+  template <class Fits>
+  std::optional<std::size_t> first_of_pool(Fits fits) const {
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (fits(i)) return i;
+    }
+    return std::nullopt;
+  }
+
   bool is_of_the_order(std::size_t config) const {
-    return tuned_.range.order.empty() ||
-           order_of_sums(pool_[config]).value_or("") == tuned_.range.order;
+    return tuned_.range.order.empty() || orders_[config] == tuned_.range.order;
   }
 
   std::vector<KnownConfig> among_pool(const std::vector<std::size_t>& chosen) const {
@@ -232,11 +232,10 @@ class RangeTuning {
     });
     std::set<std::size_t> chosen;
     for (const Problem& problem : rest.problems) {
-      std::size_t first = 0;
-      while (first < pool_.size() && (!is_of_the_order(first) || text_at(first, problem).empty())) {
-        ++first;
-      }
-      if (first < pool_.size()) chosen.insert(first);
+      const auto first = first_of_pool([&](std::size_t config) {
+        return is_of_the_order(config) && !text_at(config, problem).empty();
+      });
+      if (first) chosen.insert(*first);
     }
     if (chosen.empty()) return;
     rest.only = among_pool({chosen.begin(), chosen.end()});
@@ -258,10 +257,7 @@ class RangeTuning {
   // Of the config of the pool that is tried as this one at the problem.
   std::optional<std::size_t> place_of(const KnownConfig& config, const Problem& problem) const {
     const std::string text = to_string(config.config());
-    for (std::size_t i = 0; i < pool_.size(); ++i) {
-      if (text_at(i, problem) == text) return i;
-    }
-    return std::nullopt;
+    return first_of_pool([&](std::size_t i) { return text_at(i, problem) == text; });
   }
 
   // The rows of a problem that hold, by config.
@@ -372,6 +368,7 @@ class RangeTuning {
   Database& database_;
   const RunSearch run_;
   const std::vector<KnownConfig> pool_;
+  std::vector<std::string> orders_;  // of sums, of the pool; empty for none that is known
   TimesOfConfigs times_;
   std::vector<std::optional<double>> best_of_others_;  // where all is in one order
   RangeTuned tuned_;
