@@ -170,9 +170,9 @@ int run_best(const BestOptions& options) {
   const bool with_library = !options.without_library && rule.objective == Objective::hot;
   nlohmann::json all = nlohmann::json::array();
   bool found = true;
+  // The default's text may be edited, too: nobody knows its order of sums then.
+  const bool untuned = !options.batch_invariant || options.kernel_dir.empty();
   for (const Problem& problem : problems) {
-    // The default's text may be edited, too: nobody knows its order of sums then.
-    const bool untuned = !options.batch_invariant || options.kernel_dir.empty();
     const Choice choice =
         choose(tuned, device_key(target.spec), problem,
                {with_library && library_takes(problem), untuned, options.batch_invariant});
