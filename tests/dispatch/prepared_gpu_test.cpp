@@ -2,6 +2,7 @@
 // Calls with operands that gt_prepare has prepared, on a GPU: the bits of calls without.
 #include <gemm_tune/gemm_tune.h>
 
+#include <cmath>
 #include <cstring>
 #include <gemm_tune/gemm_tune.hpp>
 #include <limits>
@@ -142,6 +143,30 @@ TEST_F(PreparedGpuTest, ServesEveryMAndIsPreparedAnewForOtherValues) {
   EXPECT_EQ(gt_prepare(handle_, stream_->get(), &call, GT_OPERAND_B, &prepared),
             GT_INVALID_ARGUMENT);
   EXPECT_THAT(gt_last_error(), HasSubstr("M or N = 256, and the call has 255"));
+  gt_release(prepared);
+}
+
+TEST_F(PreparedGpuTest, AnOperandThatLosesNumbersServesAsEither) {
+  if (!has_kernels()) GTEST_SKIP() << "no kernel of the class";
+  SplitProduct as_a({133, 97, 310});
+  const float infinity[] = {std::numeric_limits<float>::infinity()};
+  as_a.a.copy_from_host(infinity, as_a.A.at(0, 7, 11));
+  gt_gemm_call call = as_a.call();
+  gt_prepared* prepared = nullptr;
+  ASSERT_EQ(gt_prepare(handle_, stream_->get(), &call, GT_OPERAND_A, &prepared), GT_OK)
+      << gt_last_error();
+
+  SplitProduct as_b({45, 133, 310, 0, 0, GT_ROW_MAJOR, GT_NO_TRANSPOSE, GT_TRANSPOSE});
+  call = as_b.call();
+  call.B = as_a.a.data();
+  ASSERT_EQ(gt_gemm(handle_, stream_->get(), &call), GT_OK) << gt_last_error();
+  const std::vector<float> without = as_b.result();
+  as_b.forget();
+  call.prepared_b = prepared;
+  ASSERT_EQ(gt_gemm(handle_, stream_->get(), &call), GT_OK) << gt_last_error();
+  EXPECT_TRUE(are_same_bits(as_b.result(), without));
+  EXPECT_TRUE(std::isfinite(without[as_b.D.at(0, 3, 8)]));
+  EXPECT_FALSE(std::isfinite(without[as_b.D.at(0, 3, 7)]));
   gt_release(prepared);
 }
 
