@@ -177,6 +177,9 @@ class BusiestSm {
 
   double cycles() const { return cycles_; }
   double latency_cycles() const { return latency_cycles_; }  // exposed
+  // Of whole tiles behind the last piece of a cut one: the pieces are added up beside them. Not of
+  // a single whole tile: with so few, some SMs get two and others none.
+  double cycles_behind_pieces() const { return cycles_behind_pieces_; }
 
  private:
   // The CTAs in full sets of residents, then the rest.
@@ -227,6 +230,9 @@ class BusiestSm {
       const double exposed = loop_.exposed_cycles(busy, latency_);
       cycles_ += slices * (busy + exposed);
       latency_cycles_ += slices * exposed;
+      if (left > 1 && (left - 1) * work.sms < whole) {
+        cycles_behind_pieces_ += slices * (busy + exposed);
+      }
     }
   }
 
@@ -255,7 +261,7 @@ class BusiestSm {
   const LoadLatency& latency_;
   const double l2_rate_;
   const ModelConstants& constants_;
-  double cycles_ = 0, latency_cycles_ = 0;
+  double cycles_ = 0, latency_cycles_ = 0, cycles_behind_pieces_ = 0;
 };
 
 // As long as the shortest launch at least.
@@ -379,7 +385,8 @@ ConfigModel::Terms ConfigModel::terms(const Problem& problem, int sm_count) cons
               overlapped(cycles.total / clock_mhz_, terms.dram_us, constants.memory_exponent);
   } else {
     const BusiestSm sm(traits_, work, loop_, latency, l2_rate, constants);
-    const double sm_cycles = sm.cycles() * late_factor_ + sum.cycles;
+    const double hidden = traits_.reduce ? 0 : sm.cycles_behind_pieces() * late_factor_;
+    const double sm_cycles = sm.cycles() * late_factor_ + std::max(0.0, sum.cycles - hidden);
     terms.latency_cycles = sm.latency_cycles();
     terms.l2_us = bytes.l2 / (constants.l2_bytes_per_cycle_per_sm * work.sms * clock_mhz_);
     busy_us =
