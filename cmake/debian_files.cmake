@@ -19,6 +19,10 @@ foreach(root IN LISTS roots)
        "  * Built by cpack.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")
   file(GLOB pages "${root}/usr/share/man/man1/*.1")
   execute_process(COMMAND gzip -9 -n -f "${doc}/changelog.Debian" ${pages} COMMAND_ERROR_IS_FATAL ANY)
+  # Debian's zsh reads the completions of packages from a folder of their own, and site-functions below /usr/local alone.
+  if(IS_DIRECTORY "${root}/usr/share/zsh/site-functions")
+    file(RENAME "${root}/usr/share/zsh/site-functions" "${root}/usr/share/zsh/vendor-completions")
+  endif()
   # The loader searches Debian's folder of libraries in any case, and a program's own search path is forbidden.
   file(GLOB texts "${root}/usr/lib/pkgconfig/*.pc")
   foreach(text IN LISTS texts)

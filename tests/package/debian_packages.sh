@@ -24,15 +24,16 @@ for deb in *.deb; do
 done
 [ -z "$(sort "$scratch/files" | uniq -d)" ] || fail "in two packages: $(sort "$scratch/files" | uniq -d)"
 
-# Nothing of cmake --install is left out; man pages are packed.
+# Nothing of cmake --install is left out; man pages are packed, and zsh's completions lie where Debian's zsh looks.
 for component in program preload library development defaults; do
   cmake --install "$build" --component $component --prefix "$scratch/prefix/usr" >/dev/null
 done
 missing=$(cd "$scratch/prefix" && find . -type f -o -type l | while read -r file; do
-  grep -q -x -F -e "$file" -e "$file.gz" "$scratch/files" || echo "$file"
+  grep -q -x -F -e "${file/site-functions/vendor-completions}" -e "$file.gz" "$scratch/files" || echo "$file"
 done)
 [ -z "$missing" ] || fail "in no package: $missing"
-for file in ./usr/share/man/man1/gemm-tune.1.gz ./usr/share/bash-completion/completions/gemm-tune ./usr/lib/libgemm_tune.so.0 \
+for file in ./usr/share/man/man1/gemm-tune.1.gz ./usr/share/bash-completion/completions/gemm-tune \
+  ./usr/share/zsh/vendor-completions/_gemm-tune ./usr/share/fish/vendor_completions.d/gemm-tune.fish ./usr/lib/libgemm_tune.so.0 \
   ./usr/share/doc/gemm-tune/copyright; do
   grep -q -x "$file" "$scratch/files" || fail "in no package: $file"
 done
