@@ -10,6 +10,7 @@
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
+#include "choose/no_kernel.h"
 #include "core/text/duration.h"
 #include "core/text/printable.h"
 #include "core/text/words.h"
@@ -317,7 +318,7 @@ Choice builtin_or_none(const DeviceKey& device, const Problem& problem) {
                     : device.arch + " has no kernel of " + to_string(problem.signature);
   }
   if (reason) {
-    choice.explanation = "no kernel serves " + to_string(problem) + ": " + *reason;
+    choice.explanation = kNoKernelServes + to_string(problem) + ": " + *reason;
     return choice;
   }
   choice.match = Match::builtin;

@@ -122,11 +122,21 @@ int Server::verdict_on(const gt_gemm_call& call, Shape* shape) {
     remember_error(opened->last_error());
     return static_cast<int>(Reason::failed);
   }
+  if (recipe.match == GT_MATCH_NONE) check_class(call);
   const bool is_exact = recipe.match == GT_MATCH_EXACT;
   shape->expected_us = is_exact ? recipe.tuned_us : recipe.expected_us;
   shape->cublas_us = is_exact ? recipe.baseline_us : recipe.cublas_us;
   const std::optional<Reason> against = objection(recipe, settings_.most_distance);
   return against ? static_cast<int>(*against) : Shape::kServed;
+}
+
+void Server::check_class(const gt_gemm_call& call) {
+  const bool is_asked = call.accuracy == settings_.arithmetic.accuracy;
+  if (!is_asked || call.accuracy == GT_ACCURACY_FP32) return;
+  const std::string why = library_->why_no_kernel(call);
+  if (why.empty()) return;
+  const std::string_view asked = to_string(static_cast<Accuracy>(call.accuracy));
+  remember_error(kFp32AccuracyVariable + (" is '" + std::string(asked)) + "': " + why);
 }
 
 const TunedLibrary* Server::library() {

@@ -77,6 +77,8 @@ class Server {
                                      CUstream_st* stream, Shape* shape);
   // A verdict of the shape; kUnknown where the library calls this call's arguments invalid.
   int verdict_on(const gt_gemm_call& call, Shape* shape);
+  // Remembers where nothing that is tuned could serve the class that the environment asks for.
+  void check_class(const gt_gemm_call& call);
   const TunedLibrary* library();
   void open_library();
   // Takes winners that were tuned since; whether there were some. In the thread of refresher_.

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <string_view>
 
+#include "choose/no_kernel.h"
 #include "core/error.h"
 
 namespace gemm_tune::preload {
@@ -44,6 +46,7 @@ TunedLibrary::TunedLibrary(const std::string& families) {
   open_ = function_of<decltype(&gt_open)>(library, "gt_open");
   refresh_ = function_of<decltype(&gt_refresh)>(library, "gt_refresh");
   lookup_ = function_of<decltype(&gt_lookup)>(library, "gt_lookup");
+  explain_ = function_of<decltype(&gt_explain)>(library, "gt_explain");
   gemm_ = function_of<decltype(&gt_gemm)>(library, "gt_gemm");
   last_error_ = function_of<decltype(&gt_last_error)>(library, "gt_last_error");
   std::istringstream lines(families);
@@ -68,6 +71,13 @@ bool TunedLibrary::refresh() {
   if (open_(&options, &handle) != GT_OK) throw Error(last_error());
   handle_.store(handle, std::memory_order_release);
   return true;
+}
+
+std::string TunedLibrary::why_no_kernel(const gt_gemm_call& call) const {
+  const char* sentence = nullptr;
+  const gt_handle* const handle = handle_.load(std::memory_order_acquire);
+  if (explain_(handle, nullptr, &call, &sentence) != GT_OK) return "";
+  return std::string_view(sentence).starts_with(kNoKernelServes) ? sentence : "";
 }
 
 }  // namespace gemm_tune::preload

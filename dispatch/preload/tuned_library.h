@@ -33,11 +33,14 @@ class TunedLibrary {
     return gemm_(handle_.load(std::memory_order_acquire), stream, &call);
   }
   const char* last_error() const { return last_error_(); }
+  // Why no kernel at all serves the call, tuned or not; empty where one might.
+  std::string why_no_kernel(const gt_gemm_call& call) const;
 
  private:
   decltype(&gt_open) open_ = nullptr;
   decltype(&gt_refresh) refresh_ = nullptr;
   decltype(&gt_lookup) lookup_ = nullptr;
+  decltype(&gt_explain) explain_ = nullptr;
   decltype(&gt_gemm) gemm_ = nullptr;
   decltype(&gt_last_error) last_error_ = nullptr;
   std::atomic<gt_handle*> handle_ = nullptr;

@@ -356,6 +356,23 @@ TEST_F(ReportTest, AnAccuracyOfTheEnvironmentIsThatOfTheCallsThatItConcerns) {
   }
 }
 
+TEST_F(ReportTest, AnAccuracyThatNoKernelHasIsNamedOnce) {
+  library_.recipe.match = GT_MATCH_NONE;
+  const auto error = [&](const std::string& accuracy, const std::string& explanation) {
+    library_.explanation = explanation;
+    const auto lines = report_of({{"GEMM_TUNE_BLAS_ACCURACY", accuracy}}, [&] {
+      expect_by_cublas(100);
+      expect_by_cublas(200);
+    });
+    EXPECT_EQ(lines.size(), 3U);
+    return lines.empty() ? "" : lines[0].value("error", "");
+  };
+  const std::string none = "no kernel serves 100x8x8: no kernel family has the class";
+  EXPECT_EQ(error("bf16x3", none), "GEMM_TUNE_BLAS_ACCURACY is 'bf16x3': " + none);
+  EXPECT_EQ(error("fp32", none), "");
+  EXPECT_EQ(error("fp32_f16x3", "nothing tuned for sm_90 fits 100x8x8"), "");
+}
+
 TEST_F(ReportTest, TheDistanceIsTheEnvironments) {
   const auto lines = report_of({{"GEMM_TUNE_BLAS_DISTANCE", "8"}}, [&] {
     library_.recipe.match = GT_MATCH_NEAREST;

@@ -38,6 +38,12 @@ gt_status gt_lookup(const gt_handle*, const gt_device*, const gt_gemm_call*, gt_
   return fake.lookup_status;
 }
 
+gt_status gt_explain(const gt_handle*, const gt_device*, const gt_gemm_call*,
+                     const char** sentence) {
+  *sentence = fake_library()->explanation.c_str();
+  return GT_OK;
+}
+
 gt_status gt_gemm(gt_handle*, CUstream_st* stream, const gt_gemm_call* call) {
   gemm_tune::FakeLibrary& fake = *fake_library();
   if (fake.gemm_status != GT_OK) return fake.gemm_status;

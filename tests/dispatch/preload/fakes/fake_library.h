@@ -27,7 +27,7 @@ struct FakeLibrary {
   std::atomic<bool> has_others = false;  // winners, that the next gt_refresh takes
   std::atomic<int> refreshes = 0;
   gt_status lookup_status = GT_OK, gemm_status = GT_OK;
-  std::string error = "the fake failed";
+  std::string error = "the fake failed", explanation = "the fake explains";
   std::atomic<int> lookups = 0, served = 0;
   gt_gemm_call call = GT_GEMM_CALL_INIT;  // the last that was served, where `records`
   void* stream = nullptr;
