@@ -21,8 +21,8 @@ pip=("$scratch/venv/bin/python" -m pip --disable-pip-version-check --quiet)
 "${pip[@]}" install pytest numpy || skip "no package index is reached"
 
 rm -rf "$work/wheels"
-../../python/wheel.sh "$build" "$work" "$work/wheels" "$python"
-"${pip[@]}" install --no-index --no-deps "$work"/wheels/*.whl
+wheel=$(../../python/wheel.sh "$build" "$work" "$work/wheels" "$python")
+"${pip[@]}" install --no-index --no-deps "$wheel"
 
 cd "$scratch" # nothing of the tree is imported
 LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnvrtc' venv/bin/python -c 'import gemm_tune' 2>errors
