@@ -12,6 +12,8 @@ usage: readme.py commands PROGRAM CLIENT
        readme.py snippets           the C++ of the README stands in the programs that it names
        readme.py variables          SECURITY.md names each environment variable that the sources read
        readme.py picture            docs/results.svg is of the tables in docs/results.md
+       readme.py figures            the means of the README's table stand in docs/results.md, and it counts the lines of
+                                    examples/family/my_tiles as docs/family.md does
 
 commands runs PROGRAM in place of ./run, in a folder of its own with a database of its own, in the
 README's order: later commands use what earlier ones stored. What needs a GPU has to say so. It leaves
@@ -300,6 +302,21 @@ def check_picture():
         sys.exit("docs/results.svg is not of the tables: bench/results/draw_results.py docs/results.md > docs/results.svg draws it anew")
 
 
+def check_figures():
+    lines = (ROOT / "docs/results.md").read_text().splitlines()
+    results = "\n".join(line for line in lines if not line.startswith("|") or line.startswith("| geometric mean"))
+    means = re.findall(r"\| (\d\.\d{3}) (?=\|)", README)
+    missing = [mean for mean in means if not re.search(rf"(?<!\d)0?{re.escape(mean.lstrip('0'))}(?!\d)", results)]
+    if not means or missing:
+        sys.exit("docs/results.md does not have these means of the README: " + ", ".join(missing))
+    example = "".join(path.read_text() for path in (ROOT / "examples/family/my_tiles").iterdir())
+    lines = sum(1 for line in example.splitlines() if line.strip())
+    for page in (README, (ROOT / "docs/family.md").read_text()):
+        if f" {lines} lines." not in page:
+            sys.exit(f"examples/family/my_tiles has {lines} lines: so should say the README and docs/family.md")
+    print(f"{len(means)} means")
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 4 and sys.argv[1] == "commands":
         check_commands(*sys.argv[2:])
@@ -307,6 +324,8 @@ if __name__ == "__main__":
         check_options(*sys.argv[2:])
     elif sys.argv[1:] == ["links"]:
         check_links()
+    elif sys.argv[1:] == ["figures"]:
+        check_figures()
     elif sys.argv[1:] == ["snippets"]:
         check_snippets()
     elif sys.argv[1:] == ["variables"]:
