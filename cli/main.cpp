@@ -31,7 +31,8 @@ single one may name its own type, layout or batch: 1024:layout=nt.
 Exit codes: 0 done; 1 defect of the program; 2 usage; 3 no usable GPU or CUDA library where one was
 demanded, or the system gives no process, thread, memory or file descriptor; 4 no candidate
 survived, or the query found nothing; 5 every candidate that ran was wrong or failed; 6 database;
-7 standard output or an output file took not all; 130 interrupted (what was finished is stored).
+7 standard output or an output file could not be written whole; 130 interrupted (what was finished
+is stored).
 run, capture and speed-up end with the exit code of the program that they ran.
 Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, below which best
 reads gemm-tune/*.db of XDG_DATA_DIRS and the winners that were installed.)";

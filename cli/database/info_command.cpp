@@ -109,8 +109,9 @@ std::string info_text(const Database& database, const Contents& contents) {
     }
   }
   for (const auto& [grade, count] : contents.validity) {
-    text += fmt::format("{} {}{}{}\n", grouped(count), to_string(grade.first),
-                        grade.second.empty() ? "" : ": ", printable(grade.second));
+    text += fmt::format(
+        "{} {}: {}\n", grouped(count), to_string(grade.first),
+        grade.second.empty() ? "nothing is known to have changed since" : printable(grade.second));
   }
   return text;
 }

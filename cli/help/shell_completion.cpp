@@ -182,9 +182,11 @@ std::string fish(const std::vector<CommandText>& all) {
     const auto [outer, word] = split(command.path);
     std::string condition = "__fish_use_subcommand";
     if (!command.path.empty()) {
-      script += fmt::format("complete -c gemm-tune -n '{}' -a {} -d '{}'\n",
-                            outer.empty() ? condition : "__fish_seen_subcommand_from " + outer,
-                            word, text(command.description));
+      const bool is_outer = outer.empty();  // no files beside these; commands of db may take some
+      script +=
+          fmt::format("complete -c gemm-tune{} -n '{}' -a {} -d '{}'\n", is_outer ? " -f" : "",
+                      is_outer ? condition : "__fish_seen_subcommand_from " + outer, word,
+                      text(command.description));
       condition = "__fish_seen_subcommand_from " + word;
       if (!outer.empty()) condition += "; and __fish_seen_subcommand_from " + outer;
     }

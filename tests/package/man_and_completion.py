@@ -221,6 +221,12 @@ def check_typed(shell, program):
                 sys.exit(f"{shell} completes '{typed}' to '{words}', not to '{expected}'")
             print(f"{shell}: {typed}: {words}")
         terminal.close()
+        if shell == "fish":  # where a command is due no file is offered, and where a file may be, it is
+            for typed, expected in {"gemm-tune ca": ["capture"], "gemm-tune run -- ca": ["calls.txt"]}.items():
+                offered = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{typed}'"], cwd=folder,
+                                         check=True, capture_output=True, text=True).stdout
+                if [line.split("\t")[0] for line in offered.splitlines()] != expected:
+                    sys.exit(f"fish offers {offered!r} for '{typed}', not {expected}")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ typedef enum gt_status {
 
 /* How a recipe was found. */
 typedef enum gt_match {
-  GT_MATCH_NONE = 0,    /* no kernel can serve the problem; nothing else of the recipe holds */
+  GT_MATCH_NONE = 0,    /* no kernel that the policy allows serves; nothing else here holds */
   GT_MATCH_EXACT = 1,   /* tuned for this device and problem */
   GT_MATCH_NEAREST = 2, /* tuned for a near size, or on another device of the architecture */
   GT_MATCH_DEFAULT = 3  /* nothing tuned fits: cuBLAS's own choice where the policy and the call
