@@ -10,6 +10,7 @@
 
 #include "choose/choose.h"
 #include "choose/layered.h"
+#include "core/files/write_signals.h"
 #include "core/text/fnv1a.h"
 #include "db/layers.h"
 #include "dispatch/c_values.h"
@@ -43,6 +44,7 @@ GemmCall checked_question(const gt_gemm_call& asked) {
 std::map<std::string, Tuned> read_tuned(const Dispatcher::Settings& settings,
                                         const LockWait& lock) {
   const std::vector<std::filesystem::path> layers = layer_files(settings.layer_folders);
+  const WriteSignalsHeld held;  // SQLite writes a file beside a database to read it
   std::optional<Database> own;
   if (!is_missing_above(layers, settings.database)) {
     own.emplace(settings.database, Database::Mode::read_only, lock);

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/files/input_file.h"
+#include "core/files/write_signals.h"
 #include "core/text/printable.h"
 
 namespace gemm_tune {
@@ -30,6 +31,7 @@ void append(const std::filesystem::path& file, const std::string& line) {
   if (descriptor < 0) return;
   struct stat state {};
   const bool is_new = ::fstat(descriptor, &state) == 0 && state.st_size == 0;
+  const WriteSignalsHeld held;
   const std::string text = (is_new ? std::string(kFirstLine) + '\n' : "") + line + '\n';
   [[maybe_unused]] const ssize_t written = ::write(descriptor, text.data(), text.size());
   ::close(descriptor);

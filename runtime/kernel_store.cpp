@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/files/descriptor_limit.h"
+#include "core/files/write_signals.h"
 #include "core/random_word.h"
 #include "core/text/fnv1a.h"
 
@@ -202,6 +203,7 @@ bool KernelStore::store(std::string_view key, std::string_view cubin) const {
   const std::string aside = name_aside(), name = file(key).filename();
   const int descriptor = open_in(descriptor_, aside, O_WRONLY | O_CREAT | O_EXCL);
   if (descriptor < 0) return false;
+  const WriteSignalsHeld held;
   const bool written = write_all(descriptor, header(key, cubin)) && write_all(descriptor, key) &&
                        write_all(descriptor, cubin);
   const bool closed = ::close(descriptor) == 0;

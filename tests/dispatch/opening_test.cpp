@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the C interface opens: a database, the layers below the default one, a kernel cache.
 #include <gemm_tune/gemm_tune.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -30,6 +31,21 @@ TEST_F(OpeningTest, RefusesDatabasesThatAreNone) {
   std::ofstream(text) << "no database, but long enough to be looked at as one, line by line\n";
   EXPECT_EQ(open_database(text, &handle), GT_DATABASE_ERROR);
   EXPECT_EQ(handle, nullptr);
+}
+
+// SQLite makes a file beside a database with a log.
+TEST_F(OpeningTest, ALimitOnFileSizesEndsNoProgram) {
+  const auto copy = directory_ / "copy.db";
+  std::filesystem::copy_file(database_, copy);
+  gt_handle* handle = nullptr;
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{0, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const gt_status status = open_database(copy, &handle);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(status, GT_OK) << gt_last_error();
+  gt_close(handle);
 }
 
 TEST_F(OpeningTest, OpensTheDefaultDatabaseWhereNoneIsNamed) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <new>
 
+#include "core/files/write_signals.h"
 #include "dispatch/preload/report/report.h"
 
 namespace gemm_tune::preload {
@@ -31,6 +32,7 @@ CountsContent* map_file(const std::string& folder, std::string& file) {
   const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) return nullptr;
   constexpr std::size_t kBytes = sizeof(CountsContent);
+  const WriteSignalsHeld held;
   void* const at = ::posix_fallocate(descriptor, 0, kBytes) != 0
                        ? MAP_FAILED
                        : ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/files/write_signals.h"
 #include "core/problem/problem.h"
 #include "core/types/accuracy.h"
 #include "gpu/cuda_libraries/cublas_types.h"
@@ -100,8 +101,12 @@ std::string shape_line(int pid, const Shape& shape) {
 }
 
 void append_to(const std::string& file, const std::string& text) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const WriteSignalsHeld held;
+  // A pipe that nobody reads is not waited for, one that is read is.
+  const int descriptor =
+      ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor < 0) return;
+  ::fcntl(descriptor, F_SETFL, O_APPEND);
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at < end) {

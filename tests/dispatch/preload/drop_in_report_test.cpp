@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drop-in's report and environment. Each process has these once, so that this one makes no call
 // itself.
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -473,6 +475,26 @@ TEST_F(ReportTest, AFolderForCountsThatCannotBeWrittenCostsNothingElse) {
   const auto lines =
       report_of({{"GEMM_TUNE_BLAS_COUNTS", "/proc/no/folder"}}, [&] { expect_served(100); });
   EXPECT_EQ(lines.size(), 2U);
+}
+
+TEST_F(ReportTest, ALimitOnFileSizesEndsNoProgram) {
+  const TempFolder folder;
+  const auto lines = report_of({{"GEMM_TUNE_BLAS_COUNTS", folder.path()}}, [&] {
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 0;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    expect_served(100);
+  });
+  EXPECT_TRUE(lines.empty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_F(ReportTest, APipeThatNobodyReadsHoldsNoProgramUp) {
+  const TempFolder folder;
+  const std::string pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(report_of({{"GEMM_TUNE_BLAS_REPORT", pipe}}, [&] { expect_served(100); }).empty());
 }
 
 TEST_F(ReportTest, AProcessThatNeverMultipliesWritesNothing) {
