@@ -26,8 +26,6 @@ void sort_by_rank(std::vector<RankedCandidate>& candidates, Objective objective)
                    });
 }
 
-bool is_kernel(const RankedCandidate& one) { return !one.config.family->is_library(); }
-
 class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,

@@ -26,6 +26,9 @@ struct RankedCandidate {
   bool retimed = false;    // its timing comes from these finals
 };
 
+// Of a family of this program or the user's, not an algorithm of a library.
+inline bool is_kernel(const RankedCandidate& one) { return !one.config.family->is_library(); }
+
 // The predicated twins that must be served beside the config.
 std::vector<KnownConfig> twins_of(const KnownConfig& config);
 

@@ -13,6 +13,7 @@
 
 #include "tuner/job/compiled_kernels.h"
 #include "tuner/job/finals.h"
+#include "tuner/job/finished_problem.h"
 #include "tuner/job/search.h"
 #include "tuner/job/time_limit.h"
 #include "tuner/job/trials.h"
@@ -59,57 +60,12 @@ class Usage {
   const Clock::time_point start_ = Clock::now();
 };
 
-ProblemReport report_of(const Plan& plan, Searched searched) {
-  ProblemReport report;
-  report.problem = plan.problem;
-  report.failure = plan.unfit;
-  report.budget = plan.budget;
-  report.prior = plan.prior_sources;
-  report.stale = plan.stale;
-  report.funnel = std::move(searched.funnel);
-  report.cut_short = searched.cut_short;
-  report.target_met = searched.target_met;
-  report.settled = searched.settled;
-  if (searched.expected_gain.valid()) report.expected_gain = searched.expected_gain.get();
-  report.occupancy_disagreements = searched.occupancy_disagreements;
-  return report;
-}
-
 // Of a problem that the time does not suffice to begin.
 ProblemReport unreached(const Problem& problem) {
   ProblemReport report;
   report.problem = problem;
   report.cut_short = CutShort::by_time_limit;
   return report;
-}
-
-void add_best(const FinalsResult& finals, const TuneRequest& request, ProblemReport& report) {
-  const Objective objective = request.rule.objective;
-  for (const RankedCandidate& one : finals.disqualified) {
-    --report.funnel.survived;
-    count(one.config, one.outcome, report.funnel);
-  }
-  report.absent_baselines = finals.absent;
-  report.others = finals.others;
-  if (finals.candidates.empty()) return;
-  report.twins_verified = finals.complete;
-  const auto as_winner = [&](const RankedCandidate& one) {
-    const auto library = request.libraries.find(one.config.family->name);
-    return TuneWinner{one.config, one.outcome, finals.baselines,
-                      library == request.libraries.end() ? "" : library->second};
-  };
-  const RankedCandidate& winner = finals.candidates.front();
-  report.winner = as_winner(winner);
-  const auto kernel =
-      std::find_if(finals.candidates.begin(), finals.candidates.end(),
-                   [](const RankedCandidate& one) { return !one.config.family->is_library(); });
-  if (kernel != finals.candidates.begin() && kernel != finals.candidates.end()) {
-    report.kernel = as_winner(*kernel);
-  }
-  for (std::size_t i = 1; i < finals.candidates.size(); ++i) {
-    const RankedCandidate& one = finals.candidates[i];
-    if (is_tied_with(winner.outcome, one.outcome, objective)) report.tied.push_back(as_winner(one));
-  }
 }
 
 // The greatest error of a candidate that may win: by a stored error of cuBLAS, else by a new one.
@@ -134,25 +90,6 @@ std::vector<RankedCandidate> taken_above(std::vector<RankedCandidate>& candidate
                                      std::make_move_iterator(candidates.end()));
   candidates.erase(above, candidates.end());
   return taken;
-}
-
-ErrorLimit error_limit(double ratio, Objective objective, const FinalsResult& finals,
-                       double limit) {
-  ErrorLimit found;
-  found.ratio = ratio;
-  const auto see = [&](const RankedCandidate& one) {
-    const auto its = error_ratio(one.outcome.error, limit / ratio);
-    if (its) found.least = std::min(found.least.value_or(*its), *its);
-  };
-  for (const RankedCandidate& one : finals.candidates) see(one);
-  for (const RankedCandidate& one : finals.passed_over) {
-    see(one);
-    const bool is_faster =
-        finals.candidates.empty() || one.outcome.deciding_us(objective) <
-                                         finals.candidates.front().outcome.deciding_us(objective);
-    found.passed_over += is_faster ? 1 : 0;
-  }
-  return found;
 }
 
 // The best of the finals so far beside their baselines, once they are timed.
@@ -402,13 +339,7 @@ void Lane::tune(std::size_t i) {
   progress = searched.progress;
   // Ranks the candidates; times and verifies the best again and stores their ranks.
   const FinalsResult finals = decide(request_, trials_, search, searched, on_progress_);
-  ProblemReport report = report_of(search.plan(), std::move(searched));
-  report.objective = request_.rule.objective;
-  add_best(finals, request_, report);
-  if (const auto& limit = search.plan().most_error) {
-    report.error_limit =
-        error_limit(*request_.rule.max_error, request_.rule.objective, finals, *limit);
-  }
+  ProblemReport report = report_of(request_, search.plan(), std::move(searched), finals);
   if (report.winner && !trials_.interrupted()) {
     trials_.publish(report.kernel ? report.kernel->config : report.winner->config,
                     problem.epilogue);
