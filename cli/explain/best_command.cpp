@@ -17,6 +17,7 @@
 #include "core/text/printable.h"
 #include "db/validity/checked_configs.h"
 #include "runtime/library.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/report.h"
 #include "tuner/work/protocol.h"
 

@@ -23,6 +23,7 @@
 #include "kernel_templates/registry/library_families.h"
 #include "kernel_templates/source/source.h"
 #include "tuner/plan/filter.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/report.h"
 #include "tuner/report/terminal.h"
 #include "tuner/work/own_worker.h"

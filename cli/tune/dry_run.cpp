@@ -25,6 +25,7 @@
 #include "search/model/static_model.h"
 #include "tuner/plan/plan.h"
 #include "tuner/process/scratch_dir.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/report.h"
 #include "tuner/report/slow_work.h"
 #include "tuner/report/summary.h"

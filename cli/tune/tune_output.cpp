@@ -9,6 +9,7 @@
 #include "cli/output/signals.h"
 #include "cli/output/standard_output.h"
 #include "core/text/printable.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/range_table.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"

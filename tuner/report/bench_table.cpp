@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tuner/measure/baseline_kind.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/report.h"
 #include "tuner/report/terminal.h"
 #include "tuner/work/protocol.h"

@@ -10,9 +10,7 @@
 
 #include "core/text/printable.h"
 #include "search/model/machine_profile.h"
-#include "tuner/measure/sampling.h"
 #include "tuner/plan/plan.h"
-#include "tuner/work/protocol.h"
 
 namespace gemm_tune {
 namespace {
@@ -32,12 +30,6 @@ void add_reasons(std::string& text, const std::string& name, const Reasons& reas
   for (const auto& [reason, count] : ordered) {
     text += fmt::format("    {:>12}  {}\n", grouped(count), reason);
   }
-}
-
-std::optional<Interval> interval_of(const Outcome& outcome) {
-  constexpr std::size_t kFewest = 6;
-  if (!outcome.timing || outcome.timing->samples_us.size() < kFewest) return std::nullopt;
-  return median_interval(outcome.timing->samples_us);
 }
 
 // The unit in which a time has few digits, in us.
@@ -70,44 +62,6 @@ std::string beside_text(const Problem& problem, const std::vector<Baseline>& bas
 std::optional<double> hot_us(const Timing& timing) { return timing.median_us; }
 std::optional<double> cold_us(const Timing& timing) { return timing.cold_us; }
 
-nlohmann::json baselines_json(const Outcome& outcome, const std::vector<Baseline>& baselines) {
-  nlohmann::json all = nlohmann::json::array();
-  for (const Baseline& baseline : baselines) {
-    nlohmann::json one = {{"name", to_string(baseline)},
-                          {"time_us", baseline.timing.median_us},
-                          {"cold_us", baseline.timing.cold_us},
-                          {"error", baseline.error},
-                          {"error_ratio", nullptr},
-                          {"speedup", nullptr},
-                          {"cold_speedup", nullptr}};
-    if (outcome.timing) {
-      one["speedup"] = baseline.timing.median_us / outcome.timing->median_us;
-      if (baseline.timing.cold_us && outcome.timing->cold_us) {
-        one["cold_speedup"] = *baseline.timing.cold_us / *outcome.timing->cold_us;
-      }
-    }
-    const auto ratio = error_ratio(outcome.error, baseline.error);
-    if (ratio && std::isfinite(*ratio)) one["error_ratio"] = *ratio;
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
-nlohmann::json cut_short_json(CutShort cut_short) {
-  if (cut_short == CutShort::no) return nullptr;
-  return cut_short == CutShort::by_time_limit ? "time" : "interruption";
-}
-
-nlohmann::json prior_json(const std::optional<std::vector<PriorSource>>& prior) {
-  if (!prior) return nullptr;
-  nlohmann::json timings = nlohmann::json::array();
-  for (const PriorSource& one : *prior) {
-    timings.push_back({{"problem", one.problem}, {"device", nullptr}, {"count", one.count}});
-    if (one.device) timings.back()["device"] = *one.device;
-  }
-  return {{"static_model", true}, {"timings", timings}};
-}
-
 std::string none_within(const ErrorLimit& limit) {
   const std::string text = fmt::format("no candidate is within --max-error {:g}: ", limit.ratio);
   if (!limit.least) return text + "no error is known";
@@ -129,29 +83,73 @@ std::string error_text(double error, const std::vector<Baseline>& baselines) {
   return text;
 }
 
-nlohmann::json error_limit_json(const std::optional<ErrorLimit>& limit) {
-  if (!limit) return nullptr;
-  nlohmann::json json = {
-      {"ratio", limit->ratio}, {"passed_over", limit->passed_over}, {"least", nullptr}};
-  if (limit->least && std::isfinite(*limit->least)) json["least"] = *limit->least;
-  return json;
-}
-
 std::string cold_decides_text(const Outcome& outcome) {
   const bool has_cold = outcome.timing && outcome.timing->cold_us;
   return has_cold ? "by its cold time\n"
                   : "by its hot time: cold operands are too small or too large to be rotated\n";
 }
 
-std::vector<std::string> names_of(const std::vector<TuneWinner>& tied) {
-  std::vector<std::string> names;
-  for (const TuneWinner& one : tied) names.push_back(to_string(one.config.config()));
-  return names;
-}
-
 bool needs_tensor_cores(std::span<const Problem> problems) {
   return std::any_of(problems.begin(), problems.end(),
                      [](const Problem& problem) { return uses_tensor_cores(problem.signature); });
+}
+
+// What is to be known of the model, of the search and of the finals beside the winner.
+std::string search_text(const ProblemReport& report, const Target& target) {
+  std::string text;
+  if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
+  if (const std::string note = unmeasured_model(target.spec, {&report.problem, 1}); !note.empty()) {
+    text += "  model    " + note + "\n";
+  }
+  if (const std::string note = unexecuted_kernels(target.spec);
+      !note.empty() && !target.measurable) {
+    text += "  kernels  " + note + "\n";
+  }
+  if (report.funnel.tried > report.funnel.recalled) {
+    text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
+    if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
+    text += "\n";
+  }
+  if (report.funnel.tried > 0) {
+    text += fmt::format("  spent    {} of {} tries, {:.1f} s{}\n", grouped(report.funnel.tried),
+                        grouped(report.budget), report.seconds,
+                        report.target_met ? ": the target is met"
+                        : report.settled  ? ": more tries are not worth their cost"
+                                          : "");
+  }
+  if (report.expected_gain) {
+    text += fmt::format("  more     {} would likely gain {:.2g} %{}\n",
+                        counted(report.expected_gain->tries, "try", "tries"),
+                        100 * report.expected_gain->gain,
+                        target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
+  }
+  for (const std::string& absent : report.absent_baselines) {
+    text += "  without the baseline " + absent + "\n";
+  }
+  for (const std::string& other : report.others) {
+    text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
+  }
+  return text;
+}
+
+std::string winner_text(const ProblemReport& report, const Target& target) {
+  const TuneWinner& winner = *report.winner;
+  const std::string indent(11, ' ');
+  std::string text = "  winner   " + config_text(winner) + "\n";
+  if (report.objective == Objective::cold) text += indent + cold_decides_text(winner.outcome);
+  text += indent + time_text(report.problem, winner.outcome);
+  if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
+  text += baselines_text(report.problem, winner.outcome, winner.baselines, indent) + "\n";
+  text += measured_details(report.problem, winner.outcome, winner.baselines, texts_of(report.tied),
+                           indent);
+  text += indent + "verified at small, ragged and tuned shapes";
+  const bool has_twins = report.twins_verified && !winner.config.family->is_library();
+  text += has_twins ? ", its predicated twins too\n" : "\n";
+  if (report.kernel) {
+    text += "  kernel   " + config_text(*report.kernel) + "\n" + indent +
+            time_text(report.problem, report.kernel->outcome) + ", the best of kernels\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -174,11 +172,6 @@ std::string unexecuted_kernels(const DeviceSpec& device) {
   if (machine_profile(device.arch).measured_on) return "";
   return fmt::format("compiled for {} and emulated by the project's tests, never executed on one",
                      device.arch);
-}
-
-nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems) {
-  const auto name = machine_profile(device.arch).measured_on;
-  return name && !needs_tensor_cores(problems) ? nlohmann::json(*name) : nullptr;
 }
 
 std::uint64_t total(const Reasons& reasons) {
@@ -296,59 +289,12 @@ std::string problem_text(const ProblemReport& report, const Target& target) {
   if (const std::string note = memory_note(report, target); !note.empty()) {
     text += "  memory   " + note + "\n";
   }
-  if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
-  if (const std::string note = unmeasured_model(target.spec, {&report.problem, 1}); !note.empty()) {
-    text += "  model    " + note + "\n";
-  }
-  if (const std::string note = unexecuted_kernels(target.spec);
-      !note.empty() && !target.measurable) {
-    text += "  kernels  " + note + "\n";
-  }
-  if (report.funnel.tried > report.funnel.recalled) {
-    text += fmt::format("  busy     compile processes {:.0f} %", 100 * report.compilers_busy);
-    if (target.measurable) text += fmt::format(", GPU {:.0f} %", 100 * report.measurers_busy);
-    text += "\n";
-  }
-  if (report.funnel.tried > 0) {
-    text += fmt::format("  spent    {} of {} tries, {:.1f} s{}\n", grouped(report.funnel.tried),
-                        grouped(report.budget), report.seconds,
-                        report.target_met ? ": the target is met"
-                        : report.settled  ? ": more tries are not worth their cost"
-                                          : "");
-  }
-  if (report.expected_gain) {
-    text += fmt::format("  more     {} would likely gain {:.2g} %{}\n",
-                        counted(report.expected_gain->tries, "try", "tries"),
-                        100 * report.expected_gain->gain,
-                        target.measurable ? "" : fmt::format(" ({})", kPredictedLabel));
-  }
-  for (const std::string& absent : report.absent_baselines) {
-    text += "  without the baseline " + absent + "\n";
-  }
-  for (const std::string& other : report.others) {
-    text += "  also on the GPU: " + other + ", which may have disturbed the times\n";
-  }
+  text += search_text(report, target);
   if (!report.winner) return text + "  " + why_no_winner(report) + "\n";
   if (report.error_limit) {
     text += "  limit    " + error_limit_text(*report.error_limit) + "\n";
   }
-  const TuneWinner& winner = *report.winner;
-  const std::string indent(11, ' ');
-  text += "  winner   " + config_text(winner) + "\n";
-  if (report.objective == Objective::cold) text += indent + cold_decides_text(winner.outcome);
-  text += indent + time_text(report.problem, winner.outcome);
-  if (!target.measurable) return text + fmt::format(" ({})\n", kPredictedLabel);
-  text += baselines_text(report.problem, winner.outcome, winner.baselines, indent) + "\n";
-  text += measured_details(report.problem, winner.outcome, winner.baselines, names_of(report.tied),
-                           indent);
-  text += indent + "verified at small, ragged and tuned shapes";
-  const bool has_twins = report.twins_verified && !winner.config.family->is_library();
-  text += has_twins ? ", its predicated twins too\n" : "\n";
-  if (report.kernel) {
-    text += "  kernel   " + config_text(*report.kernel) + "\n" + indent +
-            time_text(report.problem, report.kernel->outcome) + ", the best of kernels\n";
-  }
-  return text;
+  return text + winner_text(report, target);
 }
 
 std::string config_text(const TuneWinner& winner) {
@@ -357,6 +303,18 @@ std::string config_text(const TuneWinner& winner) {
   return family.is_library()
              ? fmt::format("{}  ({} {})", text, family.library, winner.library_version)
              : text;
+}
+
+std::optional<Interval> interval_of(const Outcome& outcome) {
+  constexpr std::size_t kFewest = 6;
+  if (!outcome.timing || outcome.timing->samples_us.size() < kFewest) return std::nullopt;
+  return median_interval(outcome.timing->samples_us);
+}
+
+std::vector<std::string> texts_of(const std::vector<TuneWinner>& winners) {
+  std::vector<std::string> texts;
+  for (const TuneWinner& one : winners) texts.push_back(to_string(one.config.config()));
+  return texts;
 }
 
 std::string time_text(const Problem& problem, const Outcome& outcome) {
@@ -397,92 +355,6 @@ std::string measured_details(const Problem& problem, const Outcome& outcome,
     text += indent + "disturbed: " + outcome.timing->disturbance + "\n";
   }
   return text;
-}
-
-nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
-                         const std::vector<std::string>& tied) {
-  nlohmann::json json = {{"time_us", nullptr},    {"interval_us", nullptr}, {"cold_us", nullptr},
-                         {"conditions", nullptr}, {"disturbance", ""},      {"tied", tied}};
-  json["error"] = outcome.error;
-  json["baselines"] = baselines_json(outcome, baselines);
-  if (const auto time_us = outcome.time_us()) json["time_us"] = *time_us;
-  if (const auto interval = interval_of(outcome)) {
-    json["interval_us"] = {interval->low, interval->high};
-  }
-  if (outcome.timing) {
-    json["cold_us"] = outcome.timing->cold_us;
-    json["conditions"] = outcome.timing->conditions;
-    json["disturbance"] = outcome.timing->disturbance;
-  }
-  return json;
-}
-
-nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
-  const Funnel& f = report.funnel;
-  nlohmann::json json = {
-      {"problem", report.problem},
-      {"arch", target.spec.arch},
-      {"device", target.spec.name},
-      {"sm_count", target.spec.sm_count},
-      {"source", to_string(target.measurable ? Source::measured : Source::predicted)},
-      {"seconds", report.seconds},
-      {"budget", report.budget},
-      {"target_met", report.target_met},
-      {"settled", report.settled},
-      {"cut_short", cut_short_json(report.cut_short)},
-      {"expected_gain", nullptr},
-      {"funnel",
-       {{"enumerated", f.enumerated},
-        {"rejected_by_rule", f.rejected_by_rule},
-        {"left", f.left},
-        {"searched", f.searched},
-        {"tried", f.tried},
-        {"algorithms", f.algorithms},
-        {"recalled", f.recalled},
-        {"compile_failed", f.compile_failed},
-        {"rejected_by_resources", f.rejected_by_resources},
-        {"failed_on_gpu", f.failed_on_gpu},
-        {"failed_by_environment", f.failed_by_environment},
-        {"retried", f.retried},
-        {"survived", f.survived},
-        {"unfinished", f.unfinished}}},
-      {"prior", prior_json(report.prior)},
-      {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
-      {"kernels_executed_on_arch", target.measurable || unexecuted_kernels(target.spec).empty()},
-      {"stale", report.stale},
-      {"objective", report.objective},
-      {"error_limit", error_limit_json(report.error_limit)},
-      {"absent_baselines", report.absent_baselines},
-      {"others", report.others},
-      {"busy", {{"compile", report.compilers_busy}, {"gpu", report.measurers_busy}}},
-      {"occupancy_disagreements", report.occupancy_disagreements},
-      {"winner", nullptr},
-      {"kernel", nullptr}};
-  if (report.expected_gain) {
-    json["expected_gain"] = {{"tries", report.expected_gain->tries},
-                             {"gain", report.expected_gain->gain}};
-  }
-  if (report.winner) {
-    nlohmann::json& winner = json["winner"];
-    winner = time_json(report.winner->outcome, report.winner->baselines, names_of(report.tied));
-    winner["config"] = to_string(report.winner->config.config());
-    winner["resources"] = report.winner->outcome.resources;
-    winner["twins_verified"] = report.twins_verified;
-    winner["library_version"] = nullptr;
-    if (report.winner->config.family->is_library()) {
-      winner["library_version"] = report.winner->library_version;
-    }
-  }
-  if (report.kernel) {
-    json["kernel"] = {{"config", to_string(report.kernel->config.config())},
-                      {"time_us", report.kernel->outcome.time_us()}};
-  }
-  if (!report.failure.empty()) json["failure"] = report.failure;
-  if (const std::string why = memory_note(report, target); !why.empty()) {
-    json["beyond_memory"] = why;
-  }
-  if (!target.measurable) json["note"] = kPredictedLabel;
-  return json;
 }
 
 std::string card_note(const Target& target) {

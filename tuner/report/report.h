@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of a run, a query or a ladder: text for people, JSON for programs. Pure: values in,
-// text out.
+// The output of a run, a query or a ladder as text for people; tuner/report/problem_json.h has it
+// for programs. Pure: values in, text out.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tuner/measure/sampling.h"
 #include "tuner/plan/problem_report.h"
 #include "tuner/plan/target.h"
 
@@ -30,9 +31,6 @@ std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> 
 // Where the project's tests ran no kernel on a GPU of the device's architecture: a sentence that
 // says so; else empty.
 std::string unexecuted_kernels(const DeviceSpec& device);
-
-// The GPU whose times the constants for all problems are fitted to, or null.
-nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems);
 
 // "12.3 TFLOP/s" from a problem and one launch's time; "-" for a problem without work.
 std::string tflops_text(const Problem& problem, double time_us);
@@ -61,10 +59,15 @@ std::string error_limit_text(const ErrorLimit& limit);
 
 std::string funnel_text(const Funnel& funnel, bool measured);
 std::string problem_text(const ProblemReport& report, const Target& target);
-nlohmann::json problem_json(const ProblemReport& report, const Target& target);
 
-// A candidate's time with its uncertainty: "50 us (95 %: 49.8 to 50.3), 42.9 TFLOP/s". The interval
-// is that of median_interval(); it is omitted below 6 samples, which it needs.
+// median_interval() of the outcome's samples; nothing below 6 of them, which it needs.
+std::optional<Interval> interval_of(const Outcome& outcome);
+
+// The canonical texts of the configs.
+std::vector<std::string> texts_of(const std::vector<TuneWinner>& winners);
+
+// A candidate's time with its uncertainty: "50 us (95 %: 49.8 to 50.3), 42.9 TFLOP/s". Without an
+// interval_of() the outcome the time alone.
 std::string time_text(const Problem& problem, const Outcome& outcome);
 
 // The config and, of a library's algorithm, whose it is: "cublaslt/ALGO=66  (cublasLt 13.1.0)".
@@ -81,11 +84,6 @@ std::string baselines_text(const Problem& problem, const Outcome& outcome,
 std::string measured_details(const Problem& problem, const Outcome& outcome,
                              const std::vector<Baseline>& baselines,
                              const std::vector<std::string>& tied, const std::string& indent);
-
-// The same for programs: time_us, interval_us, cold_us, error, conditions, disturbance, tied,
-// baselines.
-nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
-                         const std::vector<std::string>& tied);
 
 // Lines on how to turn predictions into timings. command_line: of the run that predicted; it has a
 // line of its own, to be copied.

@@ -5,6 +5,7 @@
 
 #include "tests/tuner/report/sample_reports.h"
 #include "tuner/report/bench_table.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/report.h"
 
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/matchers.h"
+#include "tuner/report/problem_json.h"
 #include "tuner/report/summary.h"
 
 namespace gemm_tune {
