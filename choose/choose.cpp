@@ -2,14 +2,13 @@
 #include "choose/choose.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
-#include <span>
 #include <utility>
 
-#include "choose/attainable_time.h"
+#include "choose/builtin_config.h"
 #include "choose/expected_time.h"
 #include "choose/most_of_cublas.h"
+#include "choose/near_winners.h"
 #include "choose/no_kernel.h"
 #include "core/text/duration.h"
 #include "core/text/printable.h"
@@ -35,11 +34,6 @@ const char* const kGuess = "; a guess, for the sizes are far apart";
 template <class T>
 std::shared_ptr<const T> lent(const T& value) {
   return {std::shared_ptr<const T>(), &value};
-}
-
-Sameness sameness_to(const Serving& serving, const Problem& problem) {
-  if (serving.distance > 1) return Sameness::none;  // the sizes differ
-  return sameness(serving.winner->record.problem, problem);
 }
 
 // Why a winner of another problem was taken.
@@ -76,118 +70,6 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
   return text;
 }
 
-// How many near winners are compared by their expected times, and how much faster than the nearest
-// another must be expected to be: the model's order of close times is often wrong.
-constexpr std::size_t kCompared = 8;
-constexpr double kClearlyFaster = 0.97;
-
-// The winners that may serve, the nearest first.
-struct Candidates {
-  std::vector<Serving> servings;
-  std::optional<DeviceSpec> device;  // as the model knows it; nothing where it does not
-
-  std::optional<double> expected_us(std::size_t index, const Problem& problem) const {
-    const Serving& serving = servings[index];
-    if (!device || !serving.correction) return std::nullopt;
-    return serving.modelled->expected_us(*serving.correction, problem, *device);
-  }
-};
-
-Source source_of(const Serving& serving) { return serving.winner->record.source; }
-
-// Of the device, or of another one if these are better evidence.
-std::vector<Serving> near_winners(const WinnerIndex& winners, const DeviceKey& device,
-                                  const Problem& problem, WinnerIndex::Of of) {
-  const std::size_t most = device.name.empty() ? 1 : kCompared;
-  std::vector<Serving> here =
-      winners.nearest(device, WinnerIndex::Where::on_the_device, problem, most, of);
-  if (!here.empty() && source_of(here.front()) == Source::measured) return here;
-  std::vector<Serving> elsewhere =
-      winners.nearest(device, WinnerIndex::Where::elsewhere, problem, most, of);
-  if (elsewhere.empty()) return here;
-  // A measured winner replaces a predicted one only if it is no farther away.
-  const bool replaces = here.empty() || (source_of(elsewhere.front()) == Source::measured &&
-                                         elsewhere.front().distance <= here.front().distance);
-  return replaces ? elsewhere : here;
-}
-
-Candidates candidates_for(const WinnerIndex& winners, const DeviceKey& device,
-                          const Problem& problem, const Allowed& allowed) {
-  const auto of = allowed.library ? WinnerIndex::Of::all : WinnerIndex::Of::kernels;
-  Candidates candidates{near_winners(winners, device, problem, of),
-                        device.name.empty() ? std::nullopt : modelled_device(device)};
-  if (candidates.servings.empty() && !problem.epilogue.is_none()) {
-    // Any kernel has any epilogue: where none was tuned with this one, those without any serve.
-    Problem plain = problem;
-    plain.epilogue = {};
-    candidates.servings = near_winners(winners, device, plain, WinnerIndex::Of::kernels);
-  }
-  return candidates;
-}
-
-// A candidate and its expected time.
-struct Expected {
-  std::size_t index = 0;
-  std::optional<double> us;
-};
-
-// The candidate to use. Predicted winners are not compared with measured ones.
-Expected fastest(const Candidates& candidates, const Problem& problem) {
-  Expected best{0, candidates.expected_us(0, problem)};
-  if (!best.us) return best;
-  double least = kClearlyFaster * *best.us;
-  for (std::size_t i = 1; i < candidates.servings.size(); ++i) {
-    const Serving& serving = candidates.servings[i];
-    if (source_of(serving) != source_of(candidates.servings.front()) || !serving.correction)
-      continue;
-    const double least_us = serving.modelled->least().us(problem, *candidates.device);
-    if (*serving.correction * least_us > least) continue;
-    const std::optional<double> expected = candidates.expected_us(i, problem);
-    if (!expected || *expected >= least) continue;
-    best = {i, expected};
-    least = *expected;
-  }
-  return best;
-}
-
-// The time of cuBLAS's own choice, and the nearest winner beside which that was timed.
-struct LibraryTime {
-  double us = 0;
-  const Winner* nearest = nullptr;
-};
-
-// At a problem where it was not timed: the time of a suitable kernel by the model, times how much
-// longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing more. The
-// candidates' own times will not do: where none of them suits the problem, cuBLAS still does.
-std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const Candidates& candidates,
-                                           const DeviceKey& device, const Problem& problem) {
-  constexpr int kNearest = 3;
-  int counted = 0;
-  const std::optional<DeviceSpec>& spec = candidates.device;
-  const Winner* nearest = nullptr;
-  double sum = 0, weights = 0;
-  for (const Serving& serving : candidates.servings) {
-    const Winner& tuned = *serving.winner;
-    if (!tuned.cublas || tuned.record.device != device) continue;
-    const double there_us = tuned.cublas->timing.median_us;
-    if (sameness_to(serving, problem) != Sameness::none) {
-      return LibraryTime{there_us, &tuned};
-    }
-    if (nearest == nullptr) nearest = &tuned;
-    if (!spec) return std::nullopt;
-    const std::optional<double> attainable = winners.attainable_at(tuned);
-    if (!attainable) continue;
-    const double weight = weight_at(serving.distance);
-    sum += weight * std::log(there_us / *attainable);
-    weights += weight;
-    if (++counted == kNearest) break;
-  }
-  if (weights == 0) return std::nullopt;
-  const std::optional<double> here = attainable_us(problem, *spec);
-  const std::optional<double> us = here ? if_a_time(*here * std::exp(sum / weights)) : std::nullopt;
-  return us ? std::optional(LibraryTime{*us, nearest}) : std::nullopt;
-}
-
 std::optional<double> spread_of(const Timing& timing) {
   std::vector<double> ratios;
   for (const double sample : timing.samples_us) ratios.push_back(sample / timing.median_us);
@@ -220,9 +102,9 @@ void prefer_library(const WinnerIndex& winners, const LibraryTime& library, cons
   choice->layer = library.nearest->layer;
 }
 
-Choice of_winner(const Candidates& candidates, const Expected& expected, const DeviceKey& device,
+Choice of_winner(const NearWinners& near, const Expected& expected, const DeviceKey& device,
                  const Problem& problem, Because because, Sentence sentence) {
-  const Serving& serving = candidates.servings[expected.index];
+  const Serving& serving = near.servings[expected.index];
   Choice choice;
   choice.match = Match::nearest;
   choice.config = lent(*serving.config);
@@ -236,10 +118,10 @@ Choice of_winner(const Candidates& candidates, const Expected& expected, const D
   return choice;
 }
 
-Choice of_near_winner(const Candidates& candidates, const Expected& expected,
-                      const DeviceKey& device, const Problem& problem, Sentence sentence) {
+Choice of_near_winner(const NearWinners& near, const Expected& expected, const DeviceKey& device,
+                      const Problem& problem, Sentence sentence) {
   return of_winner(
-      candidates, expected, device, problem,
+      near, expected, device, problem,
       expected.index == 0 ? Because::it_is_nearest : Because::it_is_expected_to_be_fastest,
       sentence);
 }
@@ -248,14 +130,14 @@ Choice of_near_winner(const Candidates& candidates, const Expected& expected,
 // Other configs of their searches may be expected to be faster by a little, but who tunes a range
 // wants few kernels.
 std::optional<Choice> between_tuned_m(const Tuned& tuned, const DeviceKey& device,
-                                      const Problem& problem, const Candidates& nearest,
+                                      const Problem& problem, const NearWinners& nearest,
                                       Sentence sentence) {
   if (device.name.empty() || nearest.servings.front().winner->record.device != device) {
     return std::nullopt;
   }
   Problem with_winners = problem;
   with_winners.epilogue = nearest.servings.front().winner->record.problem.epilogue;
-  const Candidates beside{tuned.winners.beside_in_m(device, with_winners), nearest.device};
+  const NearWinners beside{tuned.winners.beside_in_m(device, with_winners), nearest.device};
   if (beside.servings.empty()) return std::nullopt;
   return of_winner(beside, fastest(beside, problem), device, problem, Because::its_m_is_beside,
                    sentence);
@@ -343,24 +225,29 @@ Choice without_winner(const DeviceKey& device, const Problem& problem, Allowed a
   return choice;
 }
 
+// Which winners may serve.
+WinnerIndex::Of winners_for(const Allowed& allowed) {
+  return allowed.library ? WinnerIndex::Of::all : WinnerIndex::Of::kernels;
+}
+
 // Among the kernels of the problem's own accuracy class.
 Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                        Allowed allowed, Sentence sentence) {
-  const Candidates candidates = candidates_for(tuned.winners, device, problem, allowed);
-  if (candidates.servings.empty()) return without_winner(device, problem, allowed);
-  const Serving& nearest = candidates.servings.front();
+  const NearWinners near = near_winners(tuned.winners, device, problem, winners_for(allowed));
+  if (near.servings.empty()) return without_winner(device, problem, allowed);
+  const Serving& nearest = near.servings.front();
   const Record& record = nearest.winner->record;
   const bool exact = sameness_to(nearest, problem) != Sameness::none &&
                      (device.name.empty() || record.device == device);
   const std::optional<Choice> between =
-      exact ? std::nullopt : between_tuned_m(tuned, device, problem, candidates, sentence);
-  const auto near = [&] {
+      exact ? std::nullopt : between_tuned_m(tuned, device, problem, near, sentence);
+  const auto of_near = [&] {
     const Expected best = exact && !nearest.is_twin ? Expected{0, record.outcome.time_us()}
-                          : exact ? Expected{0, candidates.expected_us(0, problem)}
-                                  : fastest(candidates, problem);
-    return of_near_winner(candidates, best, device, problem, sentence);
+                          : exact                   ? Expected{0, near.expected_us(0, problem)}
+                                                    : fastest(near, problem);
+    return of_near_winner(near, best, device, problem, sentence);
   };
-  Choice choice = between ? *between : near();
+  Choice choice = between ? *between : of_near();
   if (exact) {
     choice.match = Match::exact;
     if (!nearest.is_twin && record.outcome.timing)
@@ -369,26 +256,13 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
     if (!between) prefer_timed(tuned, device, problem, sentence, &choice);
     if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
   }
-  if (const auto library = time_of_library(tuned.winners, candidates, device, problem)) {
+  if (const auto library = time_of_library(tuned.winners, near, device, problem)) {
     choice.cublas_us = library->us;
     if (allowed.library) {
       prefer_library(tuned.winners, *library, problem, nearest.distance, sentence, &choice);
     }
   }
   return choice;
-}
-
-std::optional<KnownConfig> untuned_config(const KernelFamily& family, const Signature& signature,
-                                          Layout layout, std::string_view arch,
-                                          BatchKind batch_kind = BatchKind::strided) {
-  if (!family.untuned) return std::nullopt;
-  std::optional<std::vector<int>> values = family.untuned(signature, number_of_arch(arch));
-  if (!values) return std::nullopt;
-  const KnownConfig config = known_config(family, *std::move(values));
-  Specialisation specialisation = config.specialisation();
-  specialisation.layout = layout;
-  specialisation.batch_kind = batch_kind;
-  return specialised(config, specialisation);
 }
 
 Choice none_in_order(const std::string& order, const Problem& problem) {
@@ -514,7 +388,7 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
   Choice first = choose(tuned, device, problem, kernels_alone);
   std::vector<Choice> kernels;
   if (first.match == Match::nearest && !device.name.empty()) {
-    const Candidates near = candidates_for(tuned.winners, device, problem, kernels_alone);
+    const NearWinners near = near_winners(tuned.winners, device, problem, WinnerIndex::Of::kernels);
     for (std::size_t i = 0; i < near.servings.size(); ++i) {
       const Expected one{i, near.expected_us(i, problem)};
       if (one.us) kernels.push_back(of_near_winner(near, one, device, problem, Sentence::made));
@@ -546,27 +420,6 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
 
 Choice choose(const Database& database, const DeviceKey& device, const Problem& problem) {
   return choose(load_tuned(database, device.arch), device, problem);
-}
-
-std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,
-                                          std::string_view arch) {
-  for (const KernelFamily& family : families()) {
-    if (auto config = untuned_config(family, signature, layout, arch)) return config;
-  }
-  return std::nullopt;
-}
-
-std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_view arch) {
-  std::optional<KnownConfig> last;
-  const std::span<const KernelFamily> all = families();
-  for (auto family = all.rbegin(); family != all.rend(); ++family) {  // the fastest first
-    const auto config =
-        untuned_config(*family, problem.signature, problem.layout, arch, problem.batch_kind);
-    if (!config) continue;
-    if (std::optional<LegalConfig> legal = legal_for(*config, problem)) return legal->config;
-    last = served_variants(*config).back();
-  }
-  return last;
 }
 
 }  // namespace gemm_tune

@@ -97,14 +97,4 @@ Choice choose(const Database& database, const DeviceKey& device, const Problem& 
 std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                               Allowed allowed, std::size_t most);
 
-// The config for problems of these types and this layout that no winner serves, on an architecture.
-// One of its served_variants() serves any shape, alignment class and batch that a grid can hold.
-// Nothing where no kernel has these types on the architecture. All architectures have f32.
-std::optional<KnownConfig> builtin_config(const Signature& signature, Layout layout,
-                                          std::string_view arch);
-
-// Of the last family that has an untuned config for the problem: the variant with accesses as wide
-// as the problem allows.
-std::optional<KnownConfig> builtin_default(const Problem& problem, std::string_view arch);
-
 }  // namespace gemm_tune

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "choose/builtin_config.h"
 #include "choose/header_text.h"
 #include "choose/launch_arithmetic_text.h"
 #include "choose/layered.h"

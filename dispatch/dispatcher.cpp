@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "choose/builtin_config.h"
 #include "choose/choose.h"
 #include "choose/layered.h"
 #include "core/files/write_signals.h"

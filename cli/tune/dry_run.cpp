@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "choose/choose.h"
+#include "choose/builtin_config.h"
 #include "cli/arguments/database.h"
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "choose/builtin_config.h"
 #include "core/error.h"
 #include "kernel_templates/source/source.h"
 #include "tests/db/fixture.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "choose/choose.h"
+#include "choose/builtin_config.h"
 #include "core/error.h"
 #include "tests/dispatch/sample_database.h"
 #include "tests/epilogues.h"

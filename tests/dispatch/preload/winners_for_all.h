@@ -4,9 +4,10 @@
 
 #include <filesystem>
 
-#include "choose/choose.h"
+#include "choose/builtin_config.h"
 #include "core/device/device_spec.h"
 #include "db/database.h"
+#include "db/validity/validity.h"
 
 namespace gemm_tune {
 

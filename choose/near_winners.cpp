@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "choose/near_winners.h"
+
+#include <cmath>
+
+#include "choose/attainable_time.h"
+#include "choose/expected_time.h"
+
+namespace gemm_tune {
+namespace {
+
+// How many near winners are compared by their expected times.
+constexpr std::size_t kCompared = 8;
+
+Source source_of(const Serving& serving) { return serving.winner->record.source; }
+
+// Of the device, or of another one if these are better evidence.
+std::vector<Serving> here_or_elsewhere(const WinnerIndex& winners, const DeviceKey& device,
+                                       const Problem& problem, WinnerIndex::Of of) {
+  const std::size_t most = device.name.empty() ? 1 : kCompared;
+  std::vector<Serving> here =
+      winners.nearest(device, WinnerIndex::Where::on_the_device, problem, most, of);
+  if (!here.empty() && source_of(here.front()) == Source::measured) return here;
+  std::vector<Serving> elsewhere =
+      winners.nearest(device, WinnerIndex::Where::elsewhere, problem, most, of);
+  if (elsewhere.empty()) return here;
+  // A measured winner replaces a predicted one only if it is no farther away.
+  const bool replaces = here.empty() || (source_of(elsewhere.front()) == Source::measured &&
+                                         elsewhere.front().distance <= here.front().distance);
+  return replaces ? elsewhere : here;
+}
+
+}  // namespace
+
+std::optional<double> NearWinners::expected_us(std::size_t index, const Problem& problem) const {
+  const Serving& serving = servings[index];
+  if (!device || !serving.correction) return std::nullopt;
+  return serving.modelled->expected_us(*serving.correction, problem, *device);
+}
+
+Sameness sameness_to(const Serving& serving, const Problem& problem) {
+  if (serving.distance > 1) return Sameness::none;  // the sizes differ
+  return sameness(serving.winner->record.problem, problem);
+}
+
+NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
+                         const Problem& problem, WinnerIndex::Of of) {
+  NearWinners near{here_or_elsewhere(winners, device, problem, of),
+                   device.name.empty() ? std::nullopt : modelled_device(device)};
+  if (near.servings.empty() && !problem.epilogue.is_none()) {
+    // Any kernel has any epilogue: where none was tuned with this one, those without any serve.
+    Problem plain = problem;
+    plain.epilogue = {};
+    near.servings = here_or_elsewhere(winners, device, plain, WinnerIndex::Of::kernels);
+  }
+  return near;
+}
+
+Expected fastest(const NearWinners& near, const Problem& problem) {
+  Expected best{0, near.expected_us(0, problem)};
+  if (!best.us) return best;
+  double least = kClearlyFaster * *best.us;
+  for (std::size_t i = 1; i < near.servings.size(); ++i) {
+    const Serving& serving = near.servings[i];
+    if (source_of(serving) != source_of(near.servings.front()) || !serving.correction) continue;
+    const double least_us = serving.modelled->least().us(problem, *near.device);
+    if (*serving.correction * least_us > least) continue;
+    const std::optional<double> expected = near.expected_us(i, problem);
+    if (!expected || *expected >= least) continue;
+    best = {i, expected};
+    least = *expected;
+  }
+  return best;
+}
+
+std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const NearWinners& near,
+                                           const DeviceKey& device, const Problem& problem) {
+  constexpr int kNearest = 3;
+  int counted = 0;
+  const std::optional<DeviceSpec>& spec = near.device;
+  const Winner* nearest = nullptr;
+  double sum = 0, weights = 0;
+  for (const Serving& serving : near.servings) {
+    const Winner& tuned = *serving.winner;
+    if (!tuned.cublas || tuned.record.device != device) continue;
+    const double there_us = tuned.cublas->timing.median_us;
+    if (sameness_to(serving, problem) != Sameness::none) {
+      return LibraryTime{there_us, &tuned};
+    }
+    if (nearest == nullptr) nearest = &tuned;
+    if (!spec) return std::nullopt;
+    const std::optional<double> attainable = winners.attainable_at(tuned);
+    if (!attainable) continue;
+    const double weight = weight_at(serving.distance);
+    sum += weight * std::log(there_us / *attainable);
+    weights += weight;
+    if (++counted == kNearest) break;
+  }
+  if (weights == 0) return std::nullopt;
+  const std::optional<double> here = attainable_us(problem, *spec);
+  const std::optional<double> us = here ? if_a_time(*here * std::exp(sum / weights)) : std::nullopt;
+  return us ? std::optional(LibraryTime{*us, nearest}) : std::nullopt;
+}
+
+}  // namespace gemm_tune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The near winners that may serve a problem, and the times to expect of them and of cuBLAS: numbers
+// alone, of which choose() makes its choice and the sentence.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "choose/winner_index.h"
+#include "core/device/device_spec.h"
+
+namespace gemm_tune {
+
+// How much faster than what serves otherwise something must be expected to be to take its place:
+// the model's order of close times is often wrong.
+inline constexpr double kClearlyFaster = 0.97;
+
+// The winners that may serve, the nearest first.
+struct NearWinners {
+  std::vector<Serving> servings;
+  std::optional<DeviceSpec> device;  // as the model knows it; nothing where it does not
+
+  std::optional<double> expected_us(std::size_t index, const Problem& problem) const;
+};
+
+// Of the device, or of another one of the architecture if these are better evidence; where none was
+// tuned with the problem's epilogue, those without any.
+NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
+                         const Problem& problem, WinnerIndex::Of of);
+
+// Sameness::none where the sizes differ.
+Sameness sameness_to(const Serving& serving, const Problem& problem);
+
+// One of the near winners and its expected time.
+struct Expected {
+  std::size_t index = 0;
+  std::optional<double> us;
+};
+
+// The winner to use, of one at least. Predicted winners are not compared with measured ones.
+Expected fastest(const NearWinners& near, const Problem& problem);
+
+// The time of cuBLAS's own choice, and the nearest winner beside which that was timed.
+struct LibraryTime {
+  double us = 0;
+  const Winner* nearest = nullptr;
+};
+
+// At a problem where it was not timed: the time of a suitable kernel by the model, times how much
+// longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing more. The
+// winners' own times will not do: where none of them suits the problem, cuBLAS still does. Nothing
+// where too little is known.
+std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const NearWinners& near,
+                                           const DeviceKey& device, const Problem& problem);
+
+}  // namespace gemm_tune
