@@ -17,8 +17,8 @@ bool is_verified(const Winner& winner) {
   return ranking && ranking->verified;
 }
 
-// The winners of one order: which is chosen.
-class Standing {
+// What the choice among orders goes by, of the winners of one.
+class OrderScore {
  public:
   void add(const Winner& winner, double best_us) {
     const std::int64_t m = winner.record.problem.M;
@@ -72,15 +72,15 @@ OneOrder::OneOrder(std::vector<Winner> winners) : winners_(std::move(winners)) {
   for (auto& [key, orders] : by_order) {
     const LeastTimes least = least_times(by_key[key]);
     Group group;
-    std::optional<Standing> best;
+    std::optional<OrderScore> best;
     for (auto& [order, those] : orders) {  // by text, so that the first of equals stays
-      Standing standing;
+      OrderScore score;
       for (const Winner* const winner : those) {
-        standing.add(*winner, least.at(winner->record.problem.M).second);
+        score.add(*winner, least.at(winner->record.problem.M).second);
       }
-      if (best && standing.key() <= best->key()) continue;
-      best = standing;
-      group = {order, standing.verified(), those};
+      if (best && score.key() <= best->key()) continue;
+      best = score;
+      group = {order, score.verified(), those};
     }
     groups_.emplace(key, std::move(group));
   }
