@@ -18,7 +18,7 @@
 #include "dispatch/recipe.h"
 #include "gpu/device.h"
 #include "gpu/launch/stream.h"
-#include "runtime/jit.h"
+#include "runtime/prepared_call.h"
 
 namespace gemm_tune {
 namespace {
@@ -116,12 +116,12 @@ const Tuned& Dispatcher::Winners::of(const std::string& arch) const {
   return found == tuned.end() ? kNothing : found->second;
 }
 
-Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)), devices_(kMostDevices) {
+Dispatcher::Dispatcher(Settings settings) : settings_(std::move(settings)) {
   reload();
   if (settings_.refined_choices) refined_choices_.emplace(*settings_.refined_choices);
   if (!settings_.kernel_cache) return;
   try {
-    kernel_cache_.emplace(*settings_.kernel_cache);
+    servers_.keep_kernels_in(*settings_.kernel_cache);
   } catch (const Error&) {
     if (settings_.cache_need == CacheNeed::required) throw;
   }
@@ -240,15 +240,8 @@ std::string Dispatcher::explain(const DeviceName& on, const gt_gemm_call& asked)
       .explanation;
 }
 
-const DeviceKey& Dispatcher::device(int ordinal) const {
-  if (const DeviceKey* const known = devices_.find(Ordinal{ordinal})) return *known;
-  const DeviceKey* const added = devices_.add({ordinal}, device_key(query_device(ordinal)));
-  if (added == nullptr) throw DeviceError("more than " + std::to_string(kMostDevices) + " devices");
-  return *added;
-}
-
 DeviceName Dispatcher::current_device_name() const {
-  const DeviceKey& key = device(current_device());
+  const DeviceKey& key = servers_.device(current_device());
   return {key.arch.c_str(), key.name.c_str(), key.sm_count};
 }
 
@@ -257,7 +250,7 @@ DeviceName Dispatcher::current_device_name() const {
 void Dispatcher::keep_copy(CallValue operand, const GemmCall& call, cudaStream_t stream,
                            DeviceBuffer<char>& memory) {
   const int ordinal = current_device();
-  const DeviceKey& on = device(ordinal);
+  const DeviceKey& on = servers_.device(ordinal);
   const OutsideCapture loading;
   GemmCall making = call;
   making.alpha = 1;  // of 0 operands are not read
@@ -272,7 +265,7 @@ void Dispatcher::keep_copy(CallValue operand, const GemmCall& call, cudaStream_t
     if (!plan) continue;
     const auto bytes = static_cast<std::size_t>(plan->workspace_bytes);
     const auto zeroed = static_cast<std::size_t>(plan->zeroed_bytes);
-    const LoadedKernels& loaded = kernels(ordinal, on.arch, *config, form_of(call));
+    const LoadedKernels& loaded = servers_.kernels(ordinal, on.arch, *config, form_of(call));
     if (memory.size() == 0) memory = DeviceBuffer<char>(bytes);
     GT_CUDA(cudaMemsetAsync(memory.data() + bytes - zeroed, 0, zeroed, stream));
     PreparedCall(loaded, *plan).launch(making, memory.data(), stream);
@@ -296,25 +289,16 @@ void Dispatcher::launch(const GemmCall& call, cudaStream_t stream, const GivenWo
   Generation& generation = *current_.load(std::memory_order_acquire);
   const CallKey key(call, ordinal);
   if (const Server* const known = generation.servers.find(key)) {
-    return enqueue(*known, call, ordinal, stream, given);
+    return servers_.enqueue(*known, call, ordinal, stream, given);
   }
-  const DeviceKey& on = device(ordinal);
+  const DeviceKey& on = servers_.device(ordinal);
   const OutsideCapture loading;
   const std::shared_ptr<const Winners> winners = this->winners();
   const Choice choice = choose(winners->of(on.arch), on, call.problem, allowed(library_takes(call)),
                                Sentence::left_out);
   const auto [server, lasts] = first_sight(*winners, choice, call, ordinal, stream);
   if (lasts) generation.servers.add(key, server, !is_for_tuned(choice, on, call.problem));
-  enqueue(server, call, ordinal, stream, given);
-}
-
-void Dispatcher::enqueue(const Server& server, const GemmCall& call, int ordinal,
-                         cudaStream_t stream, const GivenWorkspace& given) {
-  if (server.library) {
-    return library(ordinal).gemm(*server.library, call, ordinal, stream, workspaces_, given);
-  }
-  workspaces_.lend(server.kernel->plan().workspace_bytes_of(call), given, ordinal, stream,
-                   [&](void* workspace) { server.kernel->launch(call, workspace, stream); });
+  servers_.enqueue(server, call, ordinal, stream, given);
 }
 
 Dispatcher::FirstSight Dispatcher::first_sight(const Winners& winners, const Choice& choice,
@@ -322,7 +306,7 @@ Dispatcher::FirstSight Dispatcher::first_sight(const Winners& winners, const Cho
                                                cudaStream_t stream) {
   const bool may_differ = settings_.policy != Policy::deterministic &&
                           settings_.policy != Policy::batch_invariant &&
-                          !is_for_tuned(choice, device(ordinal), call.problem);
+                          !is_for_tuned(choice, servers_.device(ordinal), call.problem);
   if (!may_differ) return {prepare(winners, choice, call, ordinal)};
   if (std::optional<Server> known = refined_before(call, ordinal)) return {std::move(*known)};
   // Of a batch of pointers nobody knows where D could lie as well.
@@ -335,9 +319,9 @@ Dispatcher::FirstSight Dispatcher::first_sight(const Winners& winners, const Cho
 }
 
 // The answer of the file, if this call can have it.
-std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& call, int ordinal) {
+std::optional<Server> Dispatcher::refined_before(const GemmCall& call, int ordinal) {
   if (!refined_choices_) return std::nullopt;
-  const DeviceKey& on = device(ordinal);
+  const DeviceKey& on = servers_.device(ordinal);
   const std::optional<std::string> answer =
       refined_choices_->find(on, refined_question(call.problem, form_of(call)));
   if (!answer) return std::nullopt;
@@ -348,7 +332,7 @@ std::optional<Dispatcher::Server> Dispatcher::refined_before(const GemmCall& cal
                                                     : !why_illegal(config.recipe, call.problem);
     if (!serves) return std::nullopt;
     const std::string version = blank == std::string::npos ? "" : answer->substr(blank + 1);
-    return prepare(config, version, call, ordinal);
+    return servers_.prepare(config, version, call, ordinal);
   } catch (const UsageError&) {  // of another version of this library, or no config
     return std::nullopt;
   } catch (const DeviceError&) {  // cuBLAS or cublasLt is missing, or another one
@@ -364,12 +348,13 @@ std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Winners& winners
                                                           const Refinement& timing) {
   constexpr std::size_t kKernels = 3;
   constexpr int kProposals = 16;
-  const DeviceKey& on = device(ordinal);
+  const DeviceKey& on = servers_.device(ordinal);
   const Allowed allowed = this->allowed(library_takes(call));
   std::vector<Candidate> prepared;
   const auto try_to_add = [&](const KnownConfig& config, const std::string& version) {
     try {
-      prepared.push_back({prepare(config, version, call, ordinal), answer_of(config, version)});
+      prepared.push_back(
+          {servers_.prepare(config, version, call, ordinal), answer_of(config, version)});
       return true;
     } catch (const Error&) {
       return false;
@@ -382,7 +367,7 @@ std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Winners& winners
     has_kernel = has_kernel || (is_added && !one.config->family->is_library());
   }
   if (!allowed.library) return prepared;
-  Library& library = this->library(ordinal);
+  Library& library = servers_.library(ordinal);
   for (const KnownConfig& config : library.proposals(call, kProposals)) {
     if (config.family == library_choice().family) continue;  // among the likeliest
     try_to_add(config, library.revision(*config.family));
@@ -391,8 +376,8 @@ std::vector<Dispatcher::Candidate> Dispatcher::candidates(const Winners& winners
 }
 
 // What is fastest of all candidates; where none can be timed, prepare() serves or says why not.
-Dispatcher::Server Dispatcher::refined(const Winners& winners, const Choice& choice,
-                                       const GemmCall& call, int ordinal, cudaStream_t stream) {
+Server Dispatcher::refined(const Winners& winners, const Choice& choice, const GemmCall& call,
+                           int ordinal, cudaStream_t stream) {
   std::vector<Candidate> all;
   std::vector<std::optional<double>> time_us;
   try {
@@ -400,8 +385,9 @@ Dispatcher::Server Dispatcher::refined(const Winners& winners, const Choice& cho
     all = candidates(winners, call, ordinal, timing);
     std::vector<Refinement::Enqueue> ways;
     for (const Candidate& one : all) {
-      ways.emplace_back(
-          [&](const GemmCall& way, cudaStream_t into) { enqueue(one.server, way, ordinal, into); });
+      ways.emplace_back([&](const GemmCall& way, cudaStream_t into) {
+        servers_.enqueue(one.server, way, ordinal, into);
+      });
     }
     time_us = timing.median_us(ways);
   } catch (const Error&) {  // no memory for another D
@@ -411,7 +397,7 @@ Dispatcher::Server Dispatcher::refined(const Winners& winners, const Choice& cho
   // What was timed alone is no answer for other processes.
   const auto none = std::count(time_us.begin(), time_us.end(), std::nullopt);
   if (refined_choices_ && static_cast<std::size_t>(none) + 1 < time_us.size()) {
-    refined_choices_->add(device(ordinal), refined_question(call.problem, form_of(call)),
+    refined_choices_->add(servers_.device(ordinal), refined_question(call.problem, form_of(call)),
                           all[*best].answer);
   }
   return std::move(all[*best].server);
@@ -419,15 +405,15 @@ Dispatcher::Server Dispatcher::refined(const Winners& winners, const Choice& cho
 
 // Where a library cannot be opened, or is another one than the database knows: cuBLAS's own choice
 // in place of an algorithm, and a kernel in place of that.
-Dispatcher::Server Dispatcher::prepare(const Winners& winners, const Choice& choice,
-                                       const GemmCall& call, int ordinal) {
+Server Dispatcher::prepare(const Winners& winners, const Choice& choice, const GemmCall& call,
+                           int ordinal) {
   if (!choice.config) {
     throw NoKernelError("no kernel can serve " + to_string(call.problem) + ": " +
                         choice.explanation);
   }
   const std::string version = library_version(choice);
   try {
-    return prepare(*choice.config, version, call, ordinal);
+    return servers_.prepare(*choice.config, version, call, ordinal);
   } catch (const DeviceError&) {
     if (!choice.config->family->is_library()) throw;
     if (choice.config->family != library_choice().family) {
@@ -435,41 +421,12 @@ Dispatcher::Server Dispatcher::prepare(const Winners& winners, const Choice& cho
       next.config = std::make_shared<const KnownConfig>(library_choice());
       return prepare(winners, next, call, ordinal);
     }
-    const DeviceKey& on = device(ordinal);
+    const DeviceKey& on = servers_.device(ordinal);
     const Choice next =
         choose(winners.of(on.arch), on, call.problem, allowed(false), Sentence::left_out);
     if (!next.config) throw;
     return prepare(winners, next, call, ordinal);
   }
-}
-
-// library_version: that an algorithm is of; empty: any.
-Dispatcher::Server Dispatcher::prepare(const KnownConfig& config,
-                                       const std::string& library_version, const GemmCall& call,
-                                       int ordinal) {
-  if (config.family->is_library()) {
-    Library& library = this->library(ordinal);
-    if (!library_version.empty() && library_version != library.revision(*config.family)) {
-      throw DeviceError(to_string(config.config()) + " is of version " + library_version);
-    }
-    return {nullptr, std::make_shared<const LibraryCall>(library.prepare(config, call))};
-  }
-  const DeviceKey& on = device(ordinal);
-  const LoadedKernels& loaded = kernels(ordinal, on.arch, config, form_of(call));
-  return {std::make_shared<const PreparedCall>(loaded, config.plan(call.problem, on.sm_count)),
-          nullptr};
-}
-
-Library& Dispatcher::library(int ordinal) {
-  return *libraries_.get(ordinal, [] { return std::make_unique<Library>(); });
-}
-
-const LoadedKernels& Dispatcher::kernels(int ordinal, const std::string& arch,
-                                         const KnownConfig& config, const CallForm& form) {
-  return *kernels_.get({ordinal, to_string(config.config()), form}, [&] {
-    const KernelStore* const store = kernel_cache_ ? &*kernel_cache_ : nullptr;
-    return std::make_unique<const LoadedKernels>(jit_cubin(config, form, arch, store));
-  });
 }
 
 }  // namespace gemm_tune

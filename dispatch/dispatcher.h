@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gt_handle is: the winners of a database, and the kernels loaded so far.
+// What a gt_handle is: the winners of a database, and what serves calls by them
+// (dispatch/servers.h).
 //
 // Everything of the database is read at construction, in reload() and in refresh(), so that a
 // look-up touches no disk. Answers are remembered: a known problem costs neither a lock nor an
@@ -15,7 +16,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "choose/choose.h"
@@ -28,13 +28,9 @@
 #include "dispatch/include/gemm_tune/gemm_tune.h"
 #include "dispatch/refined_choices.h"
 #include "dispatch/refinement.h"
+#include "dispatch/servers.h"
 #include "gpu/launch/memory.h"
-#include "runtime/kernel_store.h"
-#include "runtime/library.h"
-#include "runtime/once_per_key.h"
-#include "runtime/prepared_call.h"
 #include "runtime/remembered.h"
-#include "runtime/workspace_pool.h"
 
 namespace gemm_tune {
 
@@ -98,12 +94,6 @@ class Dispatcher {
   void gemm(const GemmCall& call, cudaStream_t stream, const GivenWorkspace& given = {});
 
  private:
-  // What serves a problem: a kernel or an algorithm of a library.
-  struct Server {
-    std::shared_ptr<const PreparedCall> kernel;  // of kernels_
-    std::shared_ptr<const LibraryCall> library;  // of libraries_
-  };
-
   // The winners of the database as it was read once.
   struct Winners {
     Winners(const Settings& settings, const LockWait& lock);
@@ -162,29 +152,10 @@ class Dispatcher {
                  cudaStream_t stream);
   std::optional<Server> refined_before(const GemmCall& call, int ordinal);
   Server prepare(const Winners& winners, const Choice& choice, const GemmCall& call, int ordinal);
-  Server prepare(const KnownConfig& config, const std::string& library_version,
-                 const GemmCall& call, int ordinal);
-  void enqueue(const Server& server, const GemmCall& call, int ordinal, cudaStream_t stream,
-               const GivenWorkspace& given = {});
-  const LoadedKernels& kernels(int ordinal, const std::string& arch, const KnownConfig& config,
-                               const CallForm& form);
-  Library& library(int ordinal);
-  const DeviceKey& device(int ordinal) const;
 
   const Settings settings_;
-  std::optional<KernelStore> kernel_cache_;
+  Servers servers_;
   std::optional<RefinedChoices> refined_choices_;
-
-  struct Ordinal {
-    int value;
-    std::size_t hash() const { return static_cast<std::size_t>(value); }
-    friend bool operator==(const Ordinal&, const Ordinal&) = default;
-  };
-  mutable Remembered<Ordinal, DeviceKey> devices_;
-  // By ordinal, config text and form of the call. Never shrinks: a kernel may still be running.
-  OncePerKey<std::tuple<int, std::string, CallForm>, std::unique_ptr<const LoadedKernels>> kernels_;
-  OncePerKey<int, std::unique_ptr<Library>> libraries_;  // by ordinal
-  WorkspacePool workspaces_;
   mutable std::mutex naming_;
   // Texts of configs in recipes, by family and values: as few as configs that serve. Guarded by
   // naming_; entries stay.
