@@ -12,20 +12,19 @@
 #include "cli/arguments/target.h"
 #include "cli/arguments/values/named_config.h"
 #include "cli/commands.h"
+#include "cli/explain/explanation.h"
 #include "cli/explain/kernel_figures.h"
+#include "cli/explain/stored_rows.h"
 #include "cli/output/exit_code.h"
 #include "cli/output/output_file.h"
 #include "cli/output/standard_output.h"
 #include "core/error.h"
 #include "core/text/printable.h"
 #include "core/text/shell_quote.h"
-#include "db/validity/checked_configs.h"
-#include "kernel_templates/registry/library_families.h"
 #include "kernel_templates/source/source.h"
 #include "tuner/plan/filter.h"
 #include "tuner/report/problem_json.h"
 #include "tuner/report/report.h"
-#include "tuner/report/terminal.h"
 #include "tuner/work/own_worker.h"
 #include "tuner/work/protocol.h"
 #include "tuner/work/worker.h"
@@ -46,52 +45,6 @@ struct ExplainOptions : KernelOptions {
 };
 
 constexpr std::chrono::seconds kCompileLimit{120};
-constexpr std::size_t kColumns = 80, kName = 22, kValue = 22;
-
-// The option whose value is a config: quoted, so that it may be broken.
-constexpr std::string_view kConfigOption = " --config '";
-
-// All that is known about one config at one problem, as text for people and JSON for programs.
-struct Explanation {
-  std::string text;
-  nlohmann::json json = nlohmann::json::object();  // unknown values have no key
-  bool usable = false;                             // there is a kernel to speak of
-
-  void paragraph(const std::string& words, char separator, std::size_t indent) {
-    for (const std::string& line : broken_lines(words, separator, kColumns, indent)) {
-      text += line + "\n";
-    }
-  }
-
-  void line(const std::string& name, const std::string& value) {
-    paragraph(fmt::format("  {:<{}}{}", name, kName, value), ' ', kName + 2);
-  }
-
-  // Adds a reason to the text and to the JSON, under the same name.
-  void reason(const std::string& name, const std::string& why) {
-    line(name, why);
-    std::string key = name;
-    std::replace(key.begin(), key.end(), ' ', '_');
-    json[key] = why;
-  }
-
-  // A command to be pasted: a config is broken inside its quotes.
-  void command(const std::string& words) {
-    const std::size_t option = words.find(kConfigOption);
-    const bool has_config = option != std::string::npos;
-    text += "    " + words.substr(0, option) + (has_config ? " \\\n" : "\n");
-    if (has_config) paragraph("      " + words.substr(option + 1), ',', 6);
-  }
-
-  // On a line of its own, whole for programs that read it.
-  void config(const std::string& indent, const std::string& name) {
-    if (form_of_standard_output().whole_configs) {
-      text += indent + name + "\n";
-    } else {
-      paragraph(indent + name, ',', indent.size() + 2);
-    }
-  }
-};
 
 // What the command asks about, and with which kernels.
 struct Question {
@@ -212,12 +165,7 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      {"repack_us", p.repack_us}};
 }
 
-struct StoredRow {
-  Record record;
-  std::string layer;  // the file of the layer that it is from; empty: the user's database
-};
-
-void explain_row(Explanation& e, const StoredRow& stored) {
+void explain_row(Explanation& e, const ProblemRow& stored) {
   const Record& row = stored.record;
   const Outcome& outcome = row.outcome;
   std::string text = fmt::format("{}: {}", to_string(row.source), to_string(outcome.disposition));
@@ -243,28 +191,12 @@ void explain_row(Explanation& e, const StoredRow& stored) {
   e.json["rows"].push_back(std::move(json));
 }
 
-// The rows at the problem, of this config and of others that may serve it, the user's first.
-std::vector<StoredRow> rows_at(const Question& q, const Problem& problem) {
-  std::vector<StoredRow> rows;
-  CheckedConfigs configs;
-  const auto add = [&](const Database& database, const std::string& layer) {
-    for (Record& record : database.records(device_key(q.target.spec), problem)) {
-      if (configs.may_serve(record.config, problem)) rows.push_back({std::move(record), layer});
-    }
-  };
-  if (q.database) add(*q.database, "");
-  read_layers(q.layers, [&](const Database& database, const std::filesystem::path& layer) {
-    add(database, layer.string());
-  });
-  return rows;
-}
-
-void explain_rows(Explanation& e, const Question& q, const std::vector<StoredRow>& rows,
+void explain_rows(Explanation& e, const Question& q, const std::vector<ProblemRow>& rows,
                   const std::string& config) {
   if (!q.no_database.empty()) e.reason("database", q.no_database);
   if (!q.database && q.layers.empty()) return;
   e.json["rows"] = nlohmann::json::array();
-  for (const StoredRow& row : rows) {
+  for (const ProblemRow& row : rows) {
     if (row.record.config == config) explain_row(e, row);
   }
   if (!e.json["rows"].empty()) return;
@@ -272,40 +204,6 @@ void explain_rows(Explanation& e, const Question& q, const std::vector<StoredRow
                            : q.layers.empty() ? "database"
                                               : "database, layers";
   e.line(read, "no row for this config, device and problem");
-}
-
-// The time of a row that holds, whose config still exists.
-std::optional<double> time_of(const Question& q, const Record& row) {
-  if (row.outcome.disposition != Disposition::ok) return std::nullopt;
-  if (why_stale(row.config, row.revision, q.revisions)) return std::nullopt;
-  return row.outcome.time_us();
-}
-
-// A measured time of the config, the user's before a layer's; `rows` are those of the problem.
-std::optional<double> measured_us(const Question& q, const std::vector<StoredRow>& rows,
-                                  const std::string& config) {
-  for (const auto& [row, layer] : rows) {
-    const auto time = time_of(q, row);
-    if (row.config == config && row.outcome.timing && time) return time;
-  }
-  return std::nullopt;
-}
-
-// The kernel with the fastest other config, a measured one before a predicted one.
-std::optional<KnownConfig> best_other(const Question& q, const std::vector<StoredRow>& rows,
-                                      const std::string& config) {
-  const Record* best = nullptr;
-  std::pair<bool, double> least;
-  for (const auto& [row, layer] : rows) {
-    const auto time = time_of(q, row);
-    const std::pair<bool, double> rank = {!row.outcome.timing, time.value_or(0)};
-    if (row.config == config || names_library(row.config) || !time ||
-        (best != nullptr && rank >= least))
-      continue;
-    best = &row;
-    least = rank;
-  }
-  return best == nullptr ? std::nullopt : std::optional(check_config(parse_config(best->config)));
 }
 
 std::string tune_command(const Question& q, const Problem& problem, const std::string& config) {
@@ -326,8 +224,8 @@ void explain_figures(Explanation& e, const std::vector<Figure>& ours,
                      const std::vector<Figure>& others, const std::string& name_of_other) {
   const auto row = [&](const std::string& name, const std::string& value, const std::string& other,
                        std::string_view from) {
-    e.text +=
-        fmt::format("  {:<{}}{:<{}}{:<{}}{}\n", name, kName, value, kValue, other, kValue, from);
+    e.text += fmt::format("  {:<{}}{:<{}}{:<{}}{}\n", name, kNameColumns, value, kValueColumns,
+                          other, kValueColumns, from);
   };
   row("", "this config", name_of_other, "from");
   e.json["figures"] = nlohmann::json::array();
@@ -364,9 +262,9 @@ void explain_unknown(Explanation& e, const std::vector<Figure>& figures) {
 }
 
 void explain_beside(Explanation& e, const Question& q, const KernelAnalysis& kernel,
-                    const std::vector<StoredRow>& rows, const Problem& problem) {
+                    const std::vector<ProblemRow>& rows, const Problem& problem) {
   const std::string name = to_string(kernel.config.config());
-  const std::optional<KnownConfig> other = best_other(q, rows, name);
+  const std::optional<KnownConfig> other = best_other(rows, q.revisions, name);
   std::vector<Figure> others;
   std::string column = "best other config";
   if (other) {
@@ -376,8 +274,9 @@ void explain_beside(Explanation& e, const Question& q, const KernelAnalysis& ker
     e.json["best_other"] = others_name;
     const CompileReply compiled = compile(q, *other);
     if (compiled.ok) {
-      others = figures(analysis_of(q, *other, problem, compiled, measured_us(q, rows, others_name)),
-                       problem, q.target.spec, tune_command(q, problem, others_name));
+      others = figures(
+          analysis_of(q, *other, problem, compiled, measured_us(rows, q.revisions, others_name)),
+          problem, q.target.spec, tune_command(q, problem, others_name));
     }
   } else {
     column = "";
@@ -414,9 +313,10 @@ Explanation explain_one(const Question& q, const Problem& problem) {
   }
   if (!q.options.cubin.empty()) write_output(q.options.cubin, compiled.cubin);
   const std::string name = to_string(config.config());
-  const std::vector<StoredRow> rows = rows_at(q, problem);
+  const std::vector<ProblemRow> rows = stored_rows(q.database ? &*q.database : nullptr, q.layers,
+                                                   device_key(q.target.spec), problem);
   const KernelAnalysis kernel =
-      analysis_of(q, config, problem, compiled, measured_us(q, rows, name));
+      analysis_of(q, config, problem, compiled, measured_us(rows, q.revisions, name));
   explain_resources(e, kernel);
   explain_beside(e, q, kernel, rows, problem);
   explain_model(e, kernel.prediction, device, problem);
