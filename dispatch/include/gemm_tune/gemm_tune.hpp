@@ -15,6 +15,7 @@
 
 namespace gemm_tune {
 
+// A call that failed: its status, and as what() the sentence of gt_last_error().
 class StatusError : public std::runtime_error {
  public:
   explicit StatusError(gt_status status) : std::runtime_error(gt_last_error()), status_(status) {}
@@ -35,7 +36,7 @@ inline gt_gemm_call make_call(std::int64_t M, std::int64_t N, std::int64_t K) {
   return call;
 }
 
-// What Handle::prepare() has made of an operand; frees it.
+// What Handle::prepare() has made of an operand, freed with this object: no later call may name it.
 class Prepared {
  public:
   const gt_prepared* get() const noexcept { return prepared_.get(); }
@@ -49,6 +50,8 @@ class Prepared {
   std::unique_ptr<gt_prepared, Release> prepared_;
 };
 
+// A gt_handle. Each function throws StatusError where the C function of its name does not return
+// GT_OK.
 class Handle {
  public:
   // On the default database, with the default directory for compiled kernels.
@@ -64,17 +67,17 @@ class Handle {
   explicit Handle(const std::string& database_path, const std::string& kernel_cache = "")
       : Handle(options_of(database_path, kernel_cache)) {}
 
-  // Reads the database again.
+  // Reads the database again; calls that begin later use its winners.
   void reload() { check(gt_reload(handle_.get())); }
 
-  // The same where it has other winners now; whether it has.
+  // The same, but only if the database's file has changed; returns whether its winners have.
   bool refresh() {
     int changed = 0;
     check(gt_refresh(handle_.get(), &changed));
     return changed != 0;
   }
 
-  // For the named device. The recipe's text is this handle's.
+  // Which kernel serves the call on the named device. The recipe's text is this handle's.
   gt_recipe lookup(const gt_device& device, const gt_gemm_call& call) const {
     return lookup(&device, call);
   }
@@ -88,11 +91,13 @@ class Handle {
   }
   std::string explain(const gt_gemm_call& call) const { return explain(nullptr, call); }
 
+  // Enqueues the product in the stream, on the current device, and returns before it has run.
   void gemm(CUstream_st* stream, const gt_gemm_call& call) {
     check(gt_gemm(handle_.get(), stream, &call));
   }
 
-  // For prepared_a or prepared_b of calls.
+  // Makes once, in the stream, what kernels make of this call's A or B before they multiply. Calls
+  // name it as prepared_a or prepared_b.
   Prepared prepare(CUstream_st* stream, const gt_gemm_call& call, gt_operand operand) {
     Prepared made;
     gt_prepared* prepared = nullptr;
@@ -108,6 +113,7 @@ class Handle {
     if (again.prepared_ == nullptr) again.prepared_.reset(prepared);
   }
 
+  // For the C interface; this object closes it.
   gt_handle* get() const noexcept { return handle_.get(); }
 
  private:
