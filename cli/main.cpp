@@ -34,8 +34,8 @@ survived, or the query found nothing; 5 every candidate that ran was wrong or fa
 7 standard output or an output file could not be written whole; 130 interrupted (what was finished
 is stored).
 run, capture and speed-up end with the exit code of the program that they ran.
-Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db, below which best
-reads gemm-tune/*.db of XDG_DATA_DIRS and the winners that were installed.)";
+Database: --db, else GEMM_TUNE_DB, else $XDG_DATA_HOME/gemm-tune/gemm-tune.db. Below this last one
+alone best reads gemm-tune/*.db of XDG_DATA_DIRS and the winners that were installed.)";
 
 constexpr NamedCommand kCommands[] = {
     {"tune", "Search, verify, time, store (the default command)", add_tune,
