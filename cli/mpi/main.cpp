@@ -133,22 +133,48 @@ void require_local(const std::filesystem::path& path) {
                       "of rank 0's machine by --db, and copy it when the job has ended");
 }
 
-// One group's problems; results are printed as they come.
-TuneReport tune_group(const Call& call, const Target& target, const TuneRequest& request,
-                      Database& database, std::span<TaskPools* const> lanes,
-                      const OnFinished& on_finished) {
-  begin_run(database, request, target, call.command_line);
-  return tune(
-      request, database, lanes, [](const Progress&) {}, on_finished);
+// A group of agents with GPUs of one model, and what they tune.
+struct GroupJob {
+  AgentGroup group;
+  TuneRequest request;
+  Database database;
+  DeviceReport report;
+};
+
+std::vector<GroupJob> group_jobs(const std::vector<AgentFacts>& facts, const TuneOptions& options,
+                                 const WeightedProblems& to_tune,
+                                 const Interruption& interruption) {
+  std::vector<GroupJob> jobs;
+  for (const AgentGroup& group : groups_of(facts)) {
+    const Target& target = group.facts.target;
+    TuneRequest request = tune_request(options, target, to_tune);
+    request.interruption = interruption;
+    choose_kernel_cache(options, request);
+    jobs.push_back({group, std::move(request), open_for_writing(options), {target, {}}});
+  }
+  return jobs;
+}
+
+std::vector<AgentFacts> facts_of_all(Broker& broker) {
+  return broker.gather([](const std::vector<int>& missing) {
+    fmt::print(stderr, "gemm-tune: waiting for {} more agent{}, of {}\n", missing.size(),
+               missing.size() == 1 ? "" : "s", ranks_text(missing));
+  });
+}
+
+// The last of the codes that is not kExitOk, if any.
+int exit_code_of(std::span<const DeviceReport> reports) {
+  int code = kExitOk;
+  for (const DeviceReport& one : reports) {
+    if (const int its = exit_code(one.report); its != kExitOk) code = its;
+  }
+  return code;
 }
 
 int lead_job(const Asked& asked, const WeightedProblems& to_tune, Broker& broker,
              const Interruption& interruption) {
   const TuneOptions& options = asked.options;
-  const std::vector<AgentFacts> facts = broker.gather([](const std::vector<int>& missing) {
-    fmt::print(stderr, "gemm-tune: waiting for {} more agent{}, of {}\n", missing.size(),
-               missing.size() == 1 ? "" : "s", ranks_text(missing));
-  });
+  const std::vector<AgentFacts> facts = facts_of_all(broker);
   if (interruption.requested()) return kExitInterrupted;
   require_one_job(facts);
   if (!options.quiet) {
@@ -157,36 +183,29 @@ int lead_job(const Asked& asked, const WeightedProblems& to_tune, Broker& broker
   }
   require_local(database_path(options));
   NodeTable table(options.quiet || options.verbose);
-  std::size_t finished = 0, all = 0;
-  const std::vector<AgentGroup> groups = groups_of(facts);
-  std::vector<DeviceReport> reports(groups.size());
-  std::vector<TuneRequest> requests;
-  std::vector<Database> databases;
-  for (const AgentGroup& group : groups) {
-    TuneRequest& request =
-        requests.emplace_back(tune_request(options, group.facts.target, to_tune));
-    request.interruption = interruption;
-    choose_kernel_cache(options, request);
-    databases.push_back(open_for_writing(options));
-    all += to_tune.problems.size();
-  }
-  const SoleWriter sole(databases.front().path(), host_name());
+  std::vector<GroupJob> jobs = group_jobs(facts, options, to_tune, interruption);
+  Database& database = jobs.front().database;
+  const SoleWriter sole(database.path(), host_name());
+  const std::size_t all = jobs.size() * to_tune.problems.size();
+  std::size_t finished = 0;
+  // Results are printed as they come.
+  const auto run = [&](GroupJob& job, std::span<TaskPools* const> lanes) {
+    const auto on_finished = [&](const ProblemReport& problem) {
+      broker.call_soon([&, problem] {
+        ++finished;
+        if (options.json) return;
+        table.clear();
+        print_problem(problem, job.report.target, options);
+      });
+    };
+    begin_run(job.database, job.request, job.report.target, asked.call.command_line);
+    job.report.report = tune(
+        job.request, job.database, lanes, [](const Progress&) {}, on_finished);
+  };
   std::vector<GroupWork> works;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    reports[i].target = groups[i].facts.target;
-    works.push_back(
-        {groups[i].key, to_tune.problems.size(), [&, i](std::span<TaskPools* const> lanes) {
-           const auto on_finished = [&, i](const ProblemReport& problem) {
-             broker.call_soon([&, i, problem] {
-               ++finished;
-               if (options.json) return;
-               table.clear();
-               print_problem(problem, reports[i].target, options);
-             });
-           };
-           reports[i].report = tune_group(asked.call, reports[i].target, requests[i], databases[i],
-                                          lanes, on_finished);
-         }});
+  for (GroupJob& job : jobs) {
+    works.push_back({job.group.key, to_tune.problems.size(),
+                     [&](std::span<TaskPools* const> lanes) { run(job, lanes); }});
   }
   lead(
       broker, works,
@@ -196,13 +215,13 @@ int lead_job(const Asked& asked, const WeightedProblems& to_tune, Broker& broker
         tell_failure(loss_sentence(lost), kExitOk);
       });
   table.clear();
-  for (Database& database : databases) database.confirm_stored();
-  print_end(reports, options, asked.call, databases.front());
-  int code = kExitOk;
-  for (const DeviceReport& one : reports) {
-    if (const int its = exit_code(one.report); its != kExitOk) code = its;
+  std::vector<DeviceReport> reports;
+  for (GroupJob& job : jobs) {
+    job.database.confirm_stored();
+    reports.push_back(std::move(job.report));
   }
-  return code;
+  print_end(reports, options, asked.call, database);
+  return exit_code_of(reports);
 }
 
 WeightedProblems problems_of(const TuneOptions& options) {
