@@ -84,7 +84,9 @@ std::string text_of(const DeviceSpec& device) {
 std::string short_name(const std::string& command) {
   constexpr std::size_t kMost = 40;
   if (columns_of(command) <= kMost) return command;
-  return cut_to_columns(command, kMost - 3) + "...";
+  const std::size_t slash = command.substr(0, command.find(' ')).rfind('/');
+  const std::string name = slash == command.npos ? command : "..." + command.substr(slash);
+  return columns_of(name) <= kMost ? name : cut_to_columns(name, kMost - 3) + "...";
 }
 
 }  // namespace gemm_tune

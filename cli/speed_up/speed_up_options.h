@@ -43,7 +43,7 @@ double gpu_share(const SpeedUpOptions& options);
 // "NVIDIA H100 80GB HBM3 (sm_90, 132 SMs)".
 std::string text_of(const DeviceSpec& device);
 
-// To name the program in a sentence.
+// To name the program in a sentence: a long command without its program's folder, and cut.
 std::string short_name(const std::string& command);
 
 // Sentences on stderr: standard output is the program's. The first also for a quiet user.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/speed_up/speed_up_text.h"
 
+#include "cli/speed_up/speed_up_options.h"
 #include "kernel_templates/registry/registry.h"
 #include "tests/matchers.h"
 
@@ -66,6 +67,14 @@ TEST(SpeedUpTextTest, WhatWasFoundIsTheKernelThatWouldServe) {
   EXPECT_EQ(found_text(report, true), "9.00 us, 1.111 of cublasSgemm");
   report.winner->baselines.back().timing.median_us = 8.1;
   EXPECT_EQ(found_text(report, true), "9.00 us, 0.900 of cublasSgemm, which stays");
+}
+
+TEST(ShortNameTest, OfALongCommandTheProgramsFolderIsLeftOutFirst) {
+  EXPECT_EQ(short_name("/usr/bin/python3 train.py"), "/usr/bin/python3 train.py");
+  EXPECT_EQ(short_name("/home/somebody/environments/torch/bin/python3 train.py"),
+            ".../python3 train.py");
+  EXPECT_EQ(short_name("python3 train.py --rate 0.001 --data /somewhere"),
+            "python3 train.py --rate 0.001 --data ...");
 }
 
 }  // namespace
