@@ -101,10 +101,12 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   const std::size_t recalled = plan_.recalled.size();
   strategy_.emplace(
       make_strategy(plan_.strategy, *plan_.space, std::move(plan_.prior_us), request.seed));
-  for (auto& [point, outcome] : plan_.recalled) take(point, std::move(outcome));
+  for (auto& [point, outcome] : plan_.recalled) {
+    take(plan_.points[point], point, std::move(outcome));
+  }
   for (auto& [config, outcome] : plan_.recalled_algorithms) {
     ++algorithms_;
-    take_algorithm(config, std::move(outcome));
+    take(config, std::nullopt, std::move(outcome));
   }
   result_.progress.done = asked_ = recalled;
   next_.assign(plan_.retries.begin(), plan_.retries.end());
@@ -275,7 +277,7 @@ void Search::begin_algorithm(const KnownConfig& config) {
         --under_way_;
         ++result_.progress.done;
         store_and_log(config, outcome);
-        take_algorithm(config, std::move(outcome));
+        take(config, std::nullopt, std::move(outcome));
       });
 }
 
@@ -304,27 +306,17 @@ void Search::finish(std::size_t point, Outcome outcome) {
           outcome.resources->ctas_per_sm) {
     ++result_.occupancy_disagreements;
   }
-  take(point, std::move(outcome));
+  take(config, point, std::move(outcome));
 }
 
-// Counts the outcome and reports it to the strategy.
-void Search::take(std::size_t point, Outcome outcome) {
-  count(plan_.points[point], outcome, result_.funnel);
-  const std::optional<double> us = told_us(outcome, request_.rule.objective, plan_.most_error);
-  strategy_->tell(point, us);
-  keep(plan_.points[point], us, std::move(outcome));
-}
-
-// The same of a library's algorithm, of which the strategy knows nothing.
-void Search::take_algorithm(const KnownConfig& config, Outcome outcome) {
+// Counts the outcome, reports it to the strategy and keeps it if it has a time. point: nothing for
+// a library's algorithm, of which the strategy knows nothing.
+void Search::take(const KnownConfig& config, std::optional<std::size_t> point, Outcome outcome) {
   count(config, outcome, result_.funnel);
   const std::optional<double> us = told_us(outcome, request_.rule.objective, plan_.most_error);
-  keep(config, us, std::move(outcome));
-}
-
-void Search::keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome) {
-  std::optional<double>& best_us = result_.progress.best_us;
+  if (point) strategy_->tell(*point, us);
   if (us && is_within(outcome, plan_.most_error)) {
+    std::optional<double>& best_us = result_.progress.best_us;
     if (!best_us || *us < *best_us) best_us = us;
     const bool is_kernel = !config.family->is_library();
     if (is_kernel && (!best_kernel_ || *us < best_kernel_->us)) {

@@ -79,12 +79,10 @@ class Search {
   void ask_and_begin();
   void begin(std::size_t point);
   void finish(std::size_t point, Outcome outcome);
-  void take(std::size_t point, Outcome outcome);
+  void take(const KnownConfig& config, std::optional<std::size_t> point, Outcome outcome);
   void take_proposals();
   void begin_algorithms();
   void begin_algorithm(const KnownConfig& config);
-  void take_algorithm(const KnownConfig& config, Outcome outcome);
-  void keep(const KnownConfig& config, const std::optional<double>& us, Outcome outcome);
   void store_and_log(const KnownConfig& config, const Outcome& outcome);
   bool target_met();
   bool is_settled();
