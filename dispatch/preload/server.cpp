@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <exception>
 #include <string_view>
 #include <variant>
 
 #include "core/error.h"
+#include "core/text/parse_number.h"
 #include "core/types/signature.h"
 #include "dispatch/c_values.h"
 #include "dispatch/preload/driver.h"
@@ -24,19 +23,17 @@ Settings Settings::from(Get* get) {
   if (const char* const counts = get("GEMM_TUNE_BLAS_COUNTS")) settings.counts = counts;
   if (const char* const families = get("GEMM_TUNE_BLAS_FAMILIES")) settings.families = families;
   if (const char* const distance = get("GEMM_TUNE_BLAS_DISTANCE")) {
-    char* end = nullptr;
-    settings.most_distance = std::strtod(distance, &end);
-    if (end == distance || *end != '\0' || !(settings.most_distance >= 1)) {
+    settings.most_distance = parse_number<double>(distance).value_or(0);
+    if (!(settings.most_distance >= 1)) {
       settings.error = std::string("GEMM_TUNE_BLAS_DISTANCE is '") + distance +
                        "': it must be a number from 1 on";
     }
   }
   if (const char* const seconds = get("GEMM_TUNE_BLAS_REFRESH")) {
     constexpr double kMost = 86400;
-    char* end = nullptr;
-    settings.refresh_s = std::strtod(seconds, &end);
+    settings.refresh_s = parse_number<double>(seconds).value_or(-1);
     const bool is_in_range = settings.refresh_s >= 0 && settings.refresh_s <= kMost;
-    if (end == seconds || *end != '\0' || !is_in_range) {
+    if (!is_in_range) {
       settings.error = std::string("GEMM_TUNE_BLAS_REFRESH is '") + seconds +
                        "': it must be a number of seconds from 0 (never) to 86400";
     }

@@ -324,7 +324,7 @@ TEST_F(ReportTest, AnIntervalOfZeroLeavesTheWinnersOfTheStart) {
 }
 
 TEST_F(ReportTest, AnIntervalThatIsNoneIsNamedAndNothingIsServed) {
-  expect_refused("GEMM_TUNE_BLAS_REFRESH", {"", "often", "-1", "nan", "1e9", "4x"},
+  expect_refused("GEMM_TUNE_BLAS_REFRESH", {"", "often", "-1", "nan", "1e9", "4x", " 4", "0x4"},
                  "it must be a number of seconds from 0 (never) to 86400");
 }
 
@@ -339,7 +339,7 @@ TEST_F(ReportTest, SaysWhyTheLibraryFailedAtACall) {
 }
 
 TEST_F(ReportTest, ADistanceThatIsNoneIsNamedAndNothingIsServed) {
-  expect_refused("GEMM_TUNE_BLAS_DISTANCE", {"", "near", "0.5", "nan", "4x"},
+  expect_refused("GEMM_TUNE_BLAS_DISTANCE", {"", "near", "0.5", "nan", "4x", " 4", "4,5"},
                  "it must be a number from 1 on");
 }
 
