@@ -12,7 +12,7 @@
 
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
-#include "tuner/measure/verify.h"
+#include "tuner/measure/verify_shapes.h"
 
 namespace gemm_tune {
 

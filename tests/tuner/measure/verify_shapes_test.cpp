@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tuner/measure/verify_shapes.h"
+
 #include <gtest/gtest.h>
 
 #include "core/launch/launch_plan.h"
