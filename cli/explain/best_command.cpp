@@ -165,7 +165,6 @@ int run_best(const BestOptions& options) {
   Layered all_tuned = load_layered(own ? &*own : nullptr, layers, target.spec.arch, revisions, rule,
                                    options.batch_invariant);
   tell_of_layers(all_tuned.notes, options.quiet);
-  if (!own && !all_tuned.tuned.contains(target.spec.arch)) open_for_reading(options);  // says why
   const Tuned& tuned = all_tuned.tuned[target.spec.arch];
   // Expected times of cuBLAS are hot ones.
   const bool with_library = !options.without_library && rule.objective == Objective::hot;

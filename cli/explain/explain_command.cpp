@@ -81,7 +81,6 @@ KnownConfig config_to_explain(const Question& q, const Problem& problem) {
   const std::string& arch = q.target.spec.arch;
   Layered all = load_layered(q.database ? &*q.database : nullptr, q.layers, arch, q.revisions);
   tell_of_layers(all.notes, q.options.quiet);
-  if (!q.database && !all.tuned.contains(arch)) open_for_reading(q.options);  // says why
   const Choice choice = choose(all.tuned[arch], device_key(q.target.spec), problem);
   if (!choice.config) throw UsageError(choice.explanation);
   return *choice.config;
