@@ -73,6 +73,22 @@ std::vector<std::size_t> SearchSpace::neighbours(std::size_t point) const {
   return found;
 }
 
+std::vector<std::size_t> SearchSpace::variants(std::size_t point) const {
+  std::vector<std::size_t> found;
+  std::vector<ValueIndex> places(at(point).begin(), at(point).end());
+  for (std::size_t param = 0; param < params_.size(); ++param) {
+    const ValueIndex here = places[param];
+    for (std::size_t place = 0; place < params_[param].values.size(); ++place) {
+      places[param] = static_cast<ValueIndex>(place);
+      if (const std::optional<std::size_t> other = find(places); other && place != here) {
+        found.push_back(*other);
+      }
+    }
+    places[param] = here;
+  }
+  return found;
+}
+
 SearchSpace search_space(const ConfigList& points) {
   // The values that occur of each parameter of a family, in order of the families' appearance.
   struct Occurring {

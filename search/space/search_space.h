@@ -45,6 +45,9 @@ class SearchSpace {
   // down, that gives a valid point.
   std::vector<std::size_t> neighbours(std::size_t point) const;
 
+  // The points that differ from this one in one parameter, whatever its value.
+  std::vector<std::size_t> variants(std::size_t point) const;
+
  private:
   std::size_t first_slot(std::span<const ValueIndex> places) const;
 

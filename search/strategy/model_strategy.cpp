@@ -132,7 +132,7 @@ class ModelStrategy : public Strategy {
     }
     if (!results_.add(point, value)) return;
     bests_.push_back(results_.best);
-    if (results_.since_best == 0 && !prior_.empty()) likely_neighbours_ = likely_neighbours();
+    if (results_.since_best == 0 && !prior_.empty()) likely_variants_ = likely_variants();
   }
 
   std::size_t fits() const override { return fits_; }
@@ -171,7 +171,7 @@ class ModelStrategy : public Strategy {
                    lower_deviation(std::move(errors)),
                    trust_in_promises() * promised,
                    results_.since_gain,
-                   unasked_neighbours()};
+                   unasked_variants()};
   }
 
   // Trusted as far as earlier promises were kept, as outlook() has it.
@@ -179,9 +179,9 @@ class ModelStrategy : public Strategy {
     if (results_.none_valid()) return std::nullopt;
     if (results_.pending.empty()) return 0;
     const auto& pending = results_.pending;
-    const auto neighbour = std::find_first_of(pending.begin(), pending.end(),
-                                              likely_neighbours_.begin(), likely_neighbours_.end());
-    if (neighbour != pending.end()) return std::nullopt;
+    const auto variant = std::find_first_of(pending.begin(), pending.end(),
+                                            likely_variants_.begin(), likely_variants_.end());
+    if (variant != pending.end()) return std::nullopt;
     Results told = results_;
     told.pending.clear();
     Posterior posterior(space_, prior_, own_constants());
@@ -209,8 +209,8 @@ class ModelStrategy : public Strategy {
     if (!started) return far_point(space_, untried_, results_, constants_.start_draws, random_);
     const bool is_stalled = results_.since_best >= constants_.stall;
     if (is_stalled) {
-      for (const std::size_t neighbour : likely_neighbours_) {
-        if (untried_.contains(neighbour)) return neighbour;
+      for (const std::size_t variant : likely_variants_) {
+        if (untried_.contains(variant)) return variant;
       }
     }
     const bool doubtful = is_stalled && ++doubts_ % 2 == 0;
@@ -223,9 +223,9 @@ class ModelStrategy : public Strategy {
   // Of the best point: those that differ in one parameter and are not expected to be much slower,
   // the fastest by the prior first. The surrogate takes them for as fast as the best, and so seldom
   // asks for them.
-  std::vector<std::size_t> likely_neighbours() const {
-    std::vector<std::size_t> near = space_.neighbours(results_.best_point);
-    const double most = prior_[results_.best_point] + constants_.likely_neighbour;
+  std::vector<std::size_t> likely_variants() const {
+    std::vector<std::size_t> near = space_.variants(results_.best_point);
+    const double most = prior_[results_.best_point] + constants_.likely_variant;
     std::erase_if(near, [&](std::size_t point) { return prior_[point] > most; });
     std::sort(near.begin(), near.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(prior_[a], a) < std::pair(prior_[b], b);
@@ -233,9 +233,9 @@ class ModelStrategy : public Strategy {
     return near;
   }
 
-  std::size_t unasked_neighbours() const {
+  std::size_t unasked_variants() const {
     return static_cast<std::size_t>(
-        std::count_if(likely_neighbours_.begin(), likely_neighbours_.end(),
+        std::count_if(likely_variants_.begin(), likely_variants_.end(),
                       [&](std::size_t point) { return untried_.contains(point); }));
   }
 
@@ -360,7 +360,7 @@ class ModelStrategy : public Strategy {
   Untried untried_;
   Results results_;
   std::vector<double> bests_;  // after each result
-  std::vector<std::size_t> likely_neighbours_;
+  std::vector<std::size_t> likely_variants_;
   // Of points that were asked for; kept or not once they are told.
   std::unordered_map<std::size_t, double> promised_;
   Promises promises_;

@@ -45,9 +45,9 @@ struct ModelSearchConstants {
   // prior it comes from one without, and without a prior it is a neighbour of one of the best.
   std::size_t stall = 10;
   std::size_t elite = 8;
-  // With a prior, first come the neighbours of the best whose expected log time is at most so much
-  // greater than the best's.
-  double likely_neighbour = 0.02;
+  // With a prior, first come the best's variants in one parameter whose expected log time is at
+  // most so much greater than the best's.
+  double likely_variant = 0.035;
   // Of more results so many are observed: half of them the best, the rest evenly.
   std::size_t most_observed = 300;
   // Of a larger space so many points are scored; which ones is chosen anew with each refit.

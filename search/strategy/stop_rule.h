@@ -24,8 +24,9 @@ struct Outlook {
   double next_gain = 0;
   // Results since the best fell by StopRule::worth: by several small steps together as well.
   std::size_t since_gain = 0;
-  // Configs one step from the best, expected to be about as fast, that were not asked for.
-  std::size_t unasked_neighbours = 0;
+  // Configs that differ from the best in one parameter and are expected to be about as fast, that
+  // were not asked for.
+  std::size_t unasked_variants = 0;
 };
 
 // Both must say so. The surrogate alone is sure of itself where its prior is wrong; results without
@@ -46,7 +47,7 @@ struct StopRule {
   bool is_over(const Outlook& outlook, bool is_near_known = false) const {
     if (outlook.timed < least_timed) return false;
     if (is_near_known) return outlook.since_gain >= patience_near_known;
-    return outlook.next_gain < worth && has_settled(outlook) && outlook.unasked_neighbours == 0;
+    return outlook.next_gain < worth && has_settled(outlook) && outlook.unasked_variants == 0;
   }
 
   // Whether the best is likely to stay the best, whatever more tries promise.

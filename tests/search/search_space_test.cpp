@@ -38,6 +38,12 @@ TEST(SearchSpaceTest, NeighboursAreTheNearestValidOnesEitherWay) {
   EXPECT_EQ(space.neighbours(4), (Points{5, 2}));
 }
 
+TEST(SearchSpaceTest, VariantsHaveAnyOtherValueOfOneParameter) {
+  const SearchSpace space = small_space();
+  EXPECT_EQ(space.variants(1), (Points{0, 2, 3}));
+  EXPECT_EQ(space.variants(4), (Points{5, 2}));
+}
+
 TEST(SearchSpaceTest, RefusesPointsThatAreNoPoints) {
   EXPECT_THROW(SearchSpace({{"A", {"1"}}, {"B", {"1"}}}, {0, 0, 0}), std::invalid_argument);
   EXPECT_THROW(SearchSpace({{"A", {"1", "2"}}}, {0, 2}), std::invalid_argument);

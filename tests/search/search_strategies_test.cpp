@@ -284,11 +284,11 @@ TEST(ModelStrategyTest, SmallStepsMakeAGainOnceTheyAreAPercentTogether) {
 }
 
 // The prior takes all for equal but a few, which it expects to be twice as slow.
-TEST(ModelStrategyTest, AfterAStallAsksForLikelyNeighboursOfTheBestFirst) {
+TEST(ModelStrategyTest, AfterAStallAsksForLikelyVariantsOfTheBestFirst) {
   const Land land = make_land();
   std::vector<double> prior(land.space.size(), 100.0);
   const std::size_t best = land.optimum;
-  const Points near = land.space.neighbours(best);
+  const Points near = land.space.variants(best);
   ASSERT_GT(near.size(), 3u);
   prior[near[0]] = 200;
   const auto strategy = make_model(land.space, prior, 1);
@@ -297,24 +297,24 @@ TEST(ModelStrategyTest, AfterAStallAsksForLikelyNeighboursOfTheBestFirst) {
   EXPECT_FALSE(strategy->outlook().has_value());
   const Points before = strategy->ask(1);
   EXPECT_EQ(
-      strategy->outlook().value().unasked_neighbours,
+      strategy->outlook().value().unasked_variants,
       near.size() - 2 - static_cast<std::size_t>(std::count(near.begin(), near.end(), before[0])));
   const ModelSearchConstants constants;
-  const std::set<std::size_t> neighbours(near.begin(), near.end());
+  const std::set<std::size_t> variants(near.begin(), near.end());
   std::size_t told = 0;
   for (std::size_t point = 0; told < constants.stall; ++point) {  // far from the best
-    if (point == best || point == before[0] || neighbours.count(point) > 0) continue;
+    if (point == best || point == before[0] || variants.count(point) > 0) continue;
     strategy->tell(point, 90);
     ++told;
   }
-  const std::size_t left = strategy->outlook().value().unasked_neighbours;
+  const std::size_t left = strategy->outlook().value().unasked_variants;
   ASSERT_GT(left, 0u);
   for (const std::size_t point : strategy->ask(left)) {
-    EXPECT_EQ(neighbours.count(point), 1u) << point;
+    EXPECT_EQ(variants.count(point), 1u) << point;
     EXPECT_NE(point, near[0]) << "expected to be slow";
   }
-  EXPECT_EQ(strategy->outlook().value().unasked_neighbours, 0u);
-  EXPECT_FALSE(strategy->gain_under_way().has_value()) << "neighbours are awaited";
+  EXPECT_EQ(strategy->outlook().value().unasked_variants, 0u);
+  EXPECT_FALSE(strategy->gain_under_way().has_value()) << "variants are awaited";
 }
 
 ModelSearchConstants trusting() {
