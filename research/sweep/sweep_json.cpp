@@ -52,10 +52,9 @@ std::optional<Problem> problem_of(const Json& text) {
 }
 
 std::optional<DeviceSpec> device_of(const Json& name) {
-  for (const DeviceSpec& spec : device_table()) {
-    if (name.is_string() && name == spec.name) return spec;
-  }
-  return std::nullopt;
+  if (!name.is_string()) return std::nullopt;
+  const std::vector<DeviceSpec> cards = find_cards(name.get<std::string>());
+  return cards.size() == 1 ? std::optional(cards[0]) : std::nullopt;
 }
 
 // Times are in milliseconds. A failed entry has a word as its time ("RuntimeFailedConfig"), or an
