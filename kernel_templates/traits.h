@@ -27,6 +27,7 @@ struct Traits {
   int threads_along_k = 1;         // threads of a CTA that share these elements along K
   int smem_bytes = 0;              // dynamic shared memory per CTA
   int stages = 1;                  // slices in shared memory, all but one of them on their way
+  int slices_in_registers = 0;     // further ones on their way
   int split_k = 1;                 // CTAs that share one tile along K
   int serial_shares = 1;           // shares along K that a CTA computes one after another
   int cluster_ctas = 1;            // CTAs of a thread-block cluster, which needs sm_90 above 1

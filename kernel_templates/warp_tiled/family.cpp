@@ -83,6 +83,7 @@ Traits traits(const Params& p) {
   Traits t = tile_traits({p.BM, p.BN, p.BK, p.TM, p.TN}, threads(p), smem_bytes(p));
   t.threads_along_k = p.WARPS_K;
   t.stages = p.STAGES;
+  t.slices_in_registers = p.STAGES == 1 ? 1 : 0;
   t.vec = p.VEC;
   t.vecs = p.VECS;
   t.predicated = p.PRED != 0;

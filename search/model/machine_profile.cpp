@@ -35,11 +35,10 @@ constexpr MachineProfile sm_75() {
 }
 
 // The L2 of an A100 delivers 5120 bytes a cycle (NVIDIA, "A100 Tensor Core GPU Architecture",
-// 2020): 47 for each of 108 SMs. So does that of an H100, 39 for each of 132 SMs, of which the SMs
-// get 28. The same share is assumed here. Tensor cores: 312 TFLOP/s by 108 SMs at 1410 MHz (ibid.).
+// 2020): 47 for each of 108 SMs. Tensor cores: 312 TFLOP/s by 108 SMs at 1410 MHz (ibid.).
 constexpr MachineProfile sm_80() {
   MachineProfile profile = with_tensor_cores("sm_80", 1024, 1);
-  profile.model.l2_bytes_per_cycle_per_sm = 34;
+  profile.model.l2_bytes_per_cycle_per_sm = 47;
   return profile;
 }
 

@@ -88,7 +88,7 @@ MainLoop::MainLoop(const Traits& traits, const DeviceSpec& device, double spill_
     : constants_(&constants),
       reads_global_in_inner_loop_(traits.reads_global_in_inner_loop),
       feeds_ahead_(traits.feeds_ahead),
-      earlier_stages_(traits.stages - 1),
+      slices_ahead_(traits.stages - 1 + traits.slices_in_registers),
       warps_(std::ceil(traits.threads / kWarpSize)) {
   const MultiplyingPipe pipe = multiplying_pipe(traits, device, constants);
   const double k = traits.tile_k;
@@ -153,13 +153,13 @@ double MainLoop::busy_cycles(int residents, const LoadLatency& latency) const {
 }
 
 double MainLoop::exposed_cycles(double busy, const LoadLatency& latency) const {
-  return std::max(0.0, latency.slice - earlier_stages_ * busy);
+  return std::max(0.0, latency.slice - slices_ahead_ * busy);
 }
 
 double MainLoop::start_cycles(double residents, const LoadLatency& latency) const {
   const double moving = std::max(0.0, latency.slice - latency.memory);  // none of single elements
   return constants_->start_round_trips * latency.memory +
-         residents * (1 + constants_->stage_start_share * earlier_stages_) * moving;
+         residents * (1 + constants_->stage_start_share * slices_ahead_) * moving;
 }
 
 }  // namespace gemm_tune

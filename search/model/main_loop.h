@@ -75,7 +75,7 @@ class MainLoop {
 
   const ModelConstants* constants_;
   bool reads_global_in_inner_loop_, feeds_ahead_;
-  double earlier_stages_;  // on their way before a slice
+  double slices_ahead_;  // on their way before a slice
   double warps_;
   double steps_ = 1;         // of a slice, in which a warp loads operands and multiplies them
   double warp_cycles_ = 0;   // in which a warp issues what it has to do for one slice

@@ -143,8 +143,7 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   // Sums stored as columns are accesses of one element where no buffer turns them.
   const bool is_scattered = traits.stores_transposed && d_bytes == kSumBytes;
   const double store = area / traits.split_k * d_bytes * (is_scattered ? kScatteredFactor : 1) /
-                           constants.l2_bytes_per_cycle_per_sm +
-                       (traits.stores_transposed ? constants.transposed_store_cycles : 0);
+                       constants.l2_bytes_per_cycle_per_sm;
   // CTAs that share a tile along K end with it; others stay for the next one.
   const bool shares_tiles = traits.split_k > 1;
   const double ends = shares_tiles ? std::max(1.0, tiles) : 1;
@@ -156,20 +155,16 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   cycles.load = steps * std::max(step.load, asked);
   cycles.total =
       steps * (asked > step.load ? step_cycles(step, asked, traits, constants) : step.total) +
-      ends * (constants.warpgroup_edge_cycles + store) +
-      gaps * (constants.warpgroup_gap_cycles + store) + share.tiles * share_cycles(traits);
-  if (traits.threads > kSingleConsumerThreads) cycles.total += constants.setmaxnreg_cycles;
+      ends * (constants.warpgroup_edge_cycles + store) + gaps * store +
+      share.tiles * share_cycles(traits);
   if (traits.cluster_ctas > 1) cycles.total += constants.cluster_launch_cycles;
   if (shares_tiles) {
     const double brought_bytes = (1.0 - 1.0 / traits.split_k) * area * kSumBytes;
-    cycles.total +=
-        ends * (constants.cluster_sum_cycles + brought_bytes / constants.l2_bytes_per_cycle_per_sm);
+    cycles.total += ends * brought_bytes / constants.l2_bytes_per_cycle_per_sm;
   }
   cycles.total += cut_cycles(share, traits, sm_count, constants);
   if (shares_tiles) cycles.slowdown *= constants.shared_tile_factor;
-  if (share.cut.tiles > 0) {
-    cycles.slowdown *= share.tiles > 0 ? constants.cut_rest_factor : constants.cut_tiles_factor;
-  }
+  if (share.cut.tiles > 0 && share.tiles == 0) cycles.slowdown *= constants.cut_tiles_factor;
   if (traits.cluster_ctas > traits.split_k) cycles.slowdown *= constants.shared_loads_factor;
   return cycles;
 }

@@ -230,6 +230,7 @@ class ModelStrategy : public Strategy {
     std::sort(near.begin(), near.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(prior_[a], a) < std::pair(prior_[b], b);
     });
+    if (near.size() > constants_.most_variants) near.resize(constants_.most_variants);
     return near;
   }
 

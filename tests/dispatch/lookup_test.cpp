@@ -72,7 +72,7 @@ TEST_F(LookupTest, APredictedWinnerSaysSo) {
 }
 
 TEST_F(LookupTest, ASizeNotTunedGetsTheNearest) {
-  const gt_recipe recipe = lookup(make_call(2048, 1024, 1024));
+  const gt_recipe recipe = lookup(make_call(2560, 1024, 1024));
   EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
   EXPECT_STREQ(recipe.config, kSampleConfig);
 }

@@ -33,7 +33,7 @@ inline void write_sample_database(const std::filesystem::path& path,
   database.store_baseline(kSampleDevice, packed_problem(1024, 1024, 1024),
                           {"cublasSgemm", "13.1.0", Timing{160.0, {159.0, 160.0, 161.0}, 4}});
   Outcome predicted;
-  predicted.predicted_us = 9.0;
+  predicted.predicted_us = 5.0;
   database.store(kSampleDevice, packed_problem(1024, 1024, 1024), kSampleConfig, hash, measured,
                  Source::measured);
   database.store(kSampleDevice, packed_problem(256, 256, 256), kSmallConfig, hash, predicted,

@@ -36,9 +36,9 @@ TEST(MachineProfileTest, EachProfileIsThatOfAKnownArchitectureAndFoundByIt) {
 
 TEST(MachineProfileTest, ConstantsDifferWhereASourceSaysSo) {
   EXPECT_EQ(machine_profile("sm_75").model.l2_bytes_per_cycle_per_sm, 20);
-  EXPECT_EQ(machine_profile("sm_80").model.l2_bytes_per_cycle_per_sm, 34);
+  EXPECT_EQ(machine_profile("sm_80").model.l2_bytes_per_cycle_per_sm, 47);
   for (const char* arch : {"sm_86", "sm_89", "sm_90", "sm_120", "sm_100"}) {
-    EXPECT_EQ(machine_profile(arch).model.l2_bytes_per_cycle_per_sm, 28) << arch;
+    EXPECT_EQ(machine_profile(arch).model.l2_bytes_per_cycle_per_sm, 39) << arch;
   }
 }
 

