@@ -76,10 +76,14 @@ bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data d
 // The error of a product of this K, in the Frobenius norm, over that of fp32's own sums.
 double error_beside_fp32(EmulatedKernel& kernel, Data data, int K);
 
+// By how much sums of this many positive products fall short in the mean, over the sums.
+double mean_shortfall(EmulatedKernel& kernel, int K);
+
 // Elements of a product of this K that are not those of product_of_parts().
 int others_than_by_parts(EmulatedKernel& kernel, Data data, int K);
 
-// Whether any product of the above is wrong, or has an error larger than half of fp32's, in words.
+// Whether any product of the above is wrong, has an error larger than half of fp32's, or falls
+// short by more than 2^-23 in the mean, in words.
 std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel);
 
 }  // namespace gemm_tune::emulator
