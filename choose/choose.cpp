@@ -61,8 +61,8 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
   if (record.source == Source::measured && !record.outcome.ranking) {
     text += ", from a search that was stopped before its finals";
   }
-  if (serving.is_twin) {
-    text += "; its predicated twin serves, since " +
+  if (serving.is_specialisation) {
+    text += "; its predicated specialisation serves, since " +
             why_illegal(serving.winner->config.recipe, problem)
                 .value_or("copies of A and B would not pay for this problem");
   }
@@ -96,7 +96,7 @@ void prefer_library(const WinnerIndex& winners, const LibraryTime& library, cons
         (kernel_us >= library.us ? "" : ", not clearly less") + ": " + choice->explanation;
   }
   choice->config = lent(library_choice());
-  choice->is_twin = false;
+  choice->is_specialisation = false;
   choice->expected_us = library.us;
   choice->winner = lent(winners.row_of_cublas(*library.nearest));
   choice->layer = library.nearest->layer;
@@ -108,7 +108,7 @@ Choice of_winner(const NearWinners& near, const Expected& expected, const Device
   Choice choice;
   choice.match = Match::nearest;
   choice.config = lent(*serving.config);
-  choice.is_twin = serving.is_twin;
+  choice.is_specialisation = serving.is_specialisation;
   choice.winner = lent(serving.winner->record);
   choice.layer = serving.winner->layer;
   choice.expected_us = expected.us;
@@ -242,15 +242,16 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   const std::optional<Choice> between =
       exact ? std::nullopt : between_tuned_m(tuned, device, problem, near, sentence);
   const auto of_near = [&] {
-    const Expected best = exact && !nearest.is_twin ? Expected{0, record.outcome.time_us()}
-                          : exact                   ? Expected{0, near.expected_us(0, problem)}
-                                                    : fastest(near, problem);
+    const Expected best = exact && !nearest.is_specialisation
+                              ? Expected{0, record.outcome.time_us()}
+                          : exact ? Expected{0, near.expected_us(0, problem)}
+                                  : fastest(near, problem);
     return of_near_winner(near, best, device, problem, sentence);
   };
   Choice choice = between ? *between : of_near();
   if (exact) {
     choice.match = Match::exact;
-    if (!nearest.is_twin && record.outcome.timing)
+    if (!nearest.is_specialisation && record.outcome.timing)
       choice.within = spread_of(*record.outcome.timing);
   } else {
     if (!between) prefer_timed(tuned, device, problem, sentence, &choice);
@@ -311,7 +312,7 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
   const Record& record = serving->winner->record;
   const Sameness same = sameness(record.problem, problem);
   choice.match = same == Sameness::none ? Match::nearest : Match::exact;
-  choice.is_twin = serving->is_twin;
+  choice.is_specialisation = serving->is_specialisation;
   choice.winner = lent(record);
   choice.layer = serving->winner->layer;
   choice.explanation =
@@ -322,7 +323,7 @@ Choice choose_in_one_order(const Tuned& tuned, const DeviceKey& device, const Pr
       of_layer(serving->winner->layer);
   const std::optional<DeviceSpec> spec = modelled_device(device);
   const auto correction = correction_of(serving->winner->config, record);
-  if (same == Sameness::full && !serving->is_twin) {
+  if (same == Sameness::full && !serving->is_specialisation) {
     choice.expected_us = record.outcome.time_us();
     if (record.outcome.timing) choice.within = spread_of(*record.outcome.timing);
   } else if (spec && correction) {

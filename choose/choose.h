@@ -45,7 +45,8 @@ struct Choice {
   // Empty iff nothing serves. It and the winner lie in what choose() was given, unless they are the
   // choice's own.
   std::shared_ptr<const KnownConfig> config;
-  bool is_twin = false;  // the winner's predicated twin: the winner is not legal here
+  // The winner's predicated specialisation: the winner is not legal here.
+  bool is_specialisation = false;
   // The row that config rests on; none for the default config. Of a config that is no winner the
   // device, problem, time, and the baseline beside the winner there.
   std::shared_ptr<const Record> winner;
@@ -72,16 +73,18 @@ enum class Sentence { made, left_out };
 inline constexpr double kGuessDistance = 16;
 
 // Chooses the winner for the problem on the device. For a problem that nobody has tuned, the
-// nearest winner that is legal, itself or as its twin, unless another config that was verified on
-// the device is expected to be clearly faster: another near winner or one that a search has tried.
-// Where M alone differs from tuned problems, one below and one above it and not far apart, one of
-// these two winners serves: the nearer, unless the other is expected to be clearly faster.
-// A winner of another device of the architecture takes their place if there is none, or if there is
-// only a predicted one and the other is measured and no farther away; the explanation says so. A
-// device without a name stands for any device of its architecture; the nearest winner then serves.
-// Where a library is allowed, its algorithm serves the problem that it won, and cuBLAS's own choice
-// those where no kernel is expected to be as fast (choose/most_of_cublas.h). What is chosen for the
-// class fp32 serves other classes of fp32 operands where it is faster: it satisfies them all.
+// nearest winner that is legal, itself or as its specialisation, unless another config that was
+// verified on the device is expected to be clearly faster: another near winner or one that a search
+// has tried. Where M alone differs from tuned problems, one below and one above it and not far
+// apart, one of these two winners serves: the nearer, unless the other is expected to be clearly
+// faster. A winner of another device of the architecture takes their place if there is none, or if
+// there is only a predicted one and the other is measured and no farther away; the explanation says
+// so. A device without a name stands for any device of its architecture; the nearest winner then
+// serves. Where a library is allowed, its algorithm serves the problem that it won, and cuBLAS's
+// own choice those where no kernel is expected to be as fast (choose/most_of_cublas.h). What is
+// chosen for the class fp32 serves other classes of fp32 operands where it is faster: it satisfies
+// them all.
+//
 // tuned: as load_tuned() gives it for the device's architecture; it must outlive the choice, unless
 // it is given away.
 Choice choose(const Tuned& tuned, const DeviceKey& device, const Problem& problem,

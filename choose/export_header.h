@@ -2,9 +2,9 @@
 // Writes the winners of one architecture as a dependency-free C++17 header.
 //
 // The header's constexpr lookup() answers as choose() does for a device without a name: the same
-// distance, the same legality, the same twins (tests/choose/export_header_test.cpp compares both).
-// It holds the best kernel of one launch where the winner takes two.
-// Identical database rows give identical bytes: no clock, no host names, rows in a fixed order.
+// distance, the same legality, the same specialisations (tests/choose/export_header_test.cpp
+// compares both). It holds the best kernel of one launch where the winner takes two. Identical
+// database rows give identical bytes: no clock, no host names, rows in a fixed order.
 #pragma once
 
 #include <filesystem>

@@ -126,7 +126,8 @@ struct Winner {
   double time_us;        // the measured median, or the prediction
   const char* baseline;  // what was timed in the same run, or null
   double baseline_us;    // meaningful with a baseline only
-  int variants[@MAX_VARIANTS@];       // into kKernels: the winner, then its twins for other problems
+  // Into kKernels: the winner, then its specialisations for other problems.
+  int variants[@MAX_VARIANTS@];
   int variant_count;
 };
 
@@ -134,7 +135,8 @@ struct Lookup {
   Match match;
   const Kernel* kernel;  // legal for the problem that was asked for
   const Winner* winner;  // what it rests on, for exact and nearest
-  bool is_twin;          // not the winner itself: its predicated twin, because that is legal
+  // Not the winner itself: its predicated specialisation, because that is legal.
+  bool is_specialisation;
 };
 
 )header";

@@ -121,19 +121,19 @@ std::optional<OrderedServing> OneOrder::nearest(const DeviceKey& device,
   std::sort(order.begin(), order.end());
   for (const auto& [distance, is_predicted, same, text, winner] : order) {
     std::optional<LegalConfig> legal = legal_in_order(winner->config, group->order, problem);
-    if (legal) return OrderedServing{winner, std::move(legal->config), legal->is_twin};
+    if (legal) return OrderedServing{winner, std::move(legal->config), legal->is_specialisation};
   }
   return std::nullopt;
 }
 
 std::optional<LegalConfig> legal_in_order(const KnownConfig& config, std::string_view order,
                                           const Problem& problem) {
-  bool is_twin = false;
+  bool is_specialisation = false;
   for (const KnownConfig& variant : served_variants(config)) {
     if (order_of_sums(variant) == order && !why_illegal(variant.recipe, problem)) {
-      return LegalConfig{variant, is_twin};
+      return LegalConfig{variant, is_specialisation};
     }
-    is_twin = true;
+    is_specialisation = true;
   }
   return std::nullopt;
 }

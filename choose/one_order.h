@@ -22,7 +22,7 @@ namespace gemm_tune {
 struct OrderedServing {
   const Winner* winner = nullptr;
   KnownConfig config;
-  bool is_twin = false;
+  bool is_specialisation = false;
 };
 
 class OneOrder {

@@ -24,7 +24,7 @@ namespace timed_configs {
 struct Group;
 }
 
-// A config that is legal for a problem as it was verified, not as a twin.
+// A config that is legal for a problem as it was verified, not as a specialisation.
 struct TimedCandidate {
   const KnownConfig* config = nullptr;
   const TimedConfig* row = nullptr;  // of the config, the one at the nearest problem

@@ -39,7 +39,7 @@ struct Winner {
 struct Serving {
   const Winner* winner = nullptr;
   const KnownConfig* config = nullptr;       // the variant that is legal for the problem
-  bool is_twin = false;                      // another variant than the winner itself
+  bool is_specialisation = false;            // another variant than the winner itself
   double distance = 0;                       // of the winner's problem
   std::optional<double> correction;          // correction_of() the winner; none of a library's
   const ModelledConfig* modelled = nullptr;  // the variant

@@ -175,7 +175,7 @@ class Simulation {
     std::size_t asked = 0, begun = 0, done = 0;
     std::size_t number = 0;
     bool is_planned = false, is_asking = false;
-    std::size_t twins_left = 0;
+    std::size_t specialisations_left = 0;
 
     // Whose results are waited for.
     std::size_t needed(std::size_t abandoned) const {
@@ -464,9 +464,10 @@ class Simulation {
     Problem& problem = *lanes_[lane].current;
     note(problem, &Timeline::searched_s);
     if (cluster_.abandoned > 0) abandon(problem.id);
-    for (std::size_t i = 0; i < std::min(cluster_.twins_ahead, cluster_.kernels); ++i) {
-      for (std::size_t k = 0; k < problem.recorded->twins; ++k) {
-        compile(problem.id, twin_of(problem, i, k), problem.recorded->twin_compile_s, [] {});
+    for (std::size_t i = 0; i < std::min(cluster_.specialisations_ahead, cluster_.kernels); ++i) {
+      for (std::size_t k = 0; k < problem.recorded->specialisations; ++k) {
+        compile(problem.id, specialisation_of(problem, i, k),
+                problem.recorded->specialisation_compile_s, [] {});
       }
     }
     std::vector<ContentId> finalists;
@@ -476,36 +477,42 @@ class Simulation {
     submit(problem.id, {TaskKind::finals, std::chrono::seconds(120), std::move(finalists)},
            {problem.recorded->finals_s, std::nullopt, [this, lane] {
               note(*lanes_[lane].current, &Timeline::finals_s);
-              verify_twins(lane);
+              verify_specialisations(lane);
             }});
   }
 
-  ContentId twin_of(const Problem& problem, std::size_t kernel, std::size_t twin) const {
-    const std::size_t of_a_problem = cluster_.kernels * problem.recorded->twins;
-    return ContentId{kFirstTwin + problem.number * of_a_problem + kernel * problem.recorded->twins +
-                     twin};
+  ContentId specialisation_of(const Problem& problem, std::size_t kernel,
+                              std::size_t specialisation) const {
+    const std::size_t of_a_problem = cluster_.kernels * problem.recorded->specialisations;
+    return ContentId{kFirstSpecialisation + problem.number * of_a_problem +
+                     kernel * problem.recorded->specialisations + specialisation};
   }
 
-  // Compiles and verifies one twin, then those after it where they go in turn.
-  void verify_twin(std::size_t lane, std::size_t number) {
+  // Compiles and verifies one specialisation, then those after it where they go in turn.
+  void verify_specialisation(std::size_t lane, std::size_t number) {
     Problem* const problem = lanes_[lane].current.get();
     const RecordedProblem& recorded = *problem->recorded;
-    const ContentId twin = twin_of(*problem, number / recorded.twins, number % recorded.twins);
-    compile(problem->id, twin, recorded.twin_compile_s, [this, lane, problem, number, twin] {
-      submit(problem->id, {TaskKind::measure, std::chrono::seconds(60), {twin}},
-             {problem->recorded->twin_gpu_s, std::nullopt, [this, lane, problem, number] {
-                if (--problem->twins_left == 0) return end(lane);
-                if (cluster_.twins_in_turn) verify_twin(lane, number + 1);
-              }});
-    });
+    const ContentId specialisation = specialisation_of(*problem, number / recorded.specialisations,
+                                                       number % recorded.specialisations);
+    compile(problem->id, specialisation, recorded.specialisation_compile_s,
+            [this, lane, problem, number, specialisation] {
+              submit(problem->id, {TaskKind::measure, std::chrono::seconds(60), {specialisation}},
+                     {problem->recorded->specialisation_gpu_s, std::nullopt,
+                      [this, lane, problem, number] {
+                        if (--problem->specialisations_left == 0) return end(lane);
+                        if (cluster_.specialisations_in_turn)
+                          verify_specialisation(lane, number + 1);
+                      }});
+            });
   }
 
-  void verify_twins(std::size_t lane) {
+  void verify_specialisations(std::size_t lane) {
     Problem& problem = *lanes_[lane].current;
-    const std::size_t all = cluster_.kernels * problem.recorded->twins;
-    problem.twins_left = all;
+    const std::size_t all = cluster_.kernels * problem.recorded->specialisations;
+    problem.specialisations_left = all;
     if (all == 0) return end(lane);
-    for (std::size_t i = 0; i < (cluster_.twins_in_turn ? 1 : all); ++i) verify_twin(lane, i);
+    for (std::size_t i = 0; i < (cluster_.specialisations_in_turn ? 1 : all); ++i)
+      verify_specialisation(lane, i);
   }
 
   // What is still under way when the search is over. Its workers are free at once: they are killed.
@@ -554,7 +561,8 @@ class Simulation {
     return run;
   }
 
-  static constexpr std::uint64_t kConfigsOfARound = 1 << 20, kFirstTwin = std::uint64_t{1} << 60;
+  static constexpr std::uint64_t kConfigsOfARound = 1 << 20,
+                                 kFirstSpecialisation = std::uint64_t{1} << 60;
 
   const SimulatedCluster& cluster_;
   const std::vector<RecordedProblem>& recording_;
@@ -588,10 +596,10 @@ std::vector<RecordedProblem> read_recording(std::istream& in) {
     bool is_sound = false;
     if (kind == "problem") {
       RecordedProblem one;
-      words >> one.name >> one.plan_s >> one.finals_s >> one.twins >> one.twin_compile_s >>
-          one.twin_gpu_s;
-      is_sound = words && one.plan_s >= 0 && one.finals_s >= 0 && one.twin_compile_s >= 0 &&
-                 one.twin_gpu_s >= 0;
+      words >> one.name >> one.plan_s >> one.finals_s >> one.specialisations >>
+          one.specialisation_compile_s >> one.specialisation_gpu_s;
+      is_sound = words && one.plan_s >= 0 && one.finals_s >= 0 &&
+                 one.specialisation_compile_s >= 0 && one.specialisation_gpu_s >= 0;
       problems.push_back(std::move(one));
     } else if (kind == "try" && !problems.empty()) {
       RecordedProblem::Try one;
@@ -602,8 +610,9 @@ std::vector<RecordedProblem> read_recording(std::istream& in) {
     std::string rest;
     if (!is_sound || words >> rest) {
       throw UsageError("line " + std::to_string(number) +
-                       " of the recording is neither 'problem NAME PLAN_S FINALS_S TWINS "
-                       "TWIN_COMPILE_S TWIN_GPU_S' nor, below one, 'try CONFIG COMPILE_S GPU_S': " +
+                       " of the recording is neither 'problem NAME PLAN_S FINALS_S SPECIALISATIONS "
+                       "SPECIALISATION_COMPILE_S SPECIALISATION_GPU_S' nor, below one, 'try CONFIG "
+                       "COMPILE_S GPU_S': " +
                        line);
     }
   }

@@ -26,17 +26,17 @@ struct RecordedProblem {
     double gpu_s = 0;  // 0: rejected after its compilation
   };
   std::string name;
-  double plan_s = 0;      // rank 0: enumeration of the space
-  double finals_s = 0;    // on the GPU
-  std::size_t twins = 0;  // variants of the winner: compiled and verified after the finals
-  double twin_compile_s = 0, twin_gpu_s = 0;  // of each
+  double plan_s = 0;                // rank 0: enumeration of the space
+  double finals_s = 0;              // on the GPU
+  std::size_t specialisations = 0;  // of the winner: compiled and verified after the finals
+  double specialisation_compile_s = 0, specialisation_gpu_s = 0;  // of each
   std::vector<Try> tries;
 };
 
 // What research/cluster_recording.py writes. Throws UsageError, with the line, where the text is
 // none.
 //
-//   problem NAME PLAN_S FINALS_S TWINS TWIN_COMPILE_S TWIN_GPU_S
+//   problem NAME PLAN_S FINALS_S SPECIALISATIONS SPECIALISATION_COMPILE_S SPECIALISATION_GPU_S
 //   try CONFIG COMPILE_S GPU_S       (any number, in order)
 //
 // Lines that begin with '#' are comments.
@@ -48,12 +48,13 @@ struct SimulatedCluster {
   std::size_t problems = 1;              // the recorded ones, again and again
   std::size_t problems_of_a_gpu = 0;     // at once; 0: as problems_at_once() has it
   // Searches.
-  double start_s = 0;           // of the program, until the first problem is planned
-  std::size_t leaders = 0;      // the first candidates of a problem, compiled while it is planned
-  std::size_t abandoned = 0;    // the last ones: under way when the search is over, not waited for
-  std::size_t kernels = 1;      // that finals may hand out: each has its twins
-  std::size_t twins_ahead = 0;  // of how many of them twins are begun with the finals
-  bool twins_in_turn = false;   // compiled and verified one after the other
+  double start_s = 0;         // of the program, until the first problem is planned
+  std::size_t leaders = 0;    // the first candidates of a problem, compiled while it is planned
+  std::size_t abandoned = 0;  // the last ones: under way when the search is over, not waited for
+  std::size_t kernels = 1;    // that finals may hand out: each has its specialisations
+  // Of how many of them specialisations are begun with the finals.
+  std::size_t specialisations_ahead = 0;
+  bool specialisations_in_turn = false;  // compiled and verified one after the other
   // Rank 0.
   std::size_t cores = 64;     // that its searches may use
   double ask_s = 0.006;       // a core's time for each candidate: choice, answers, storing

@@ -103,10 +103,11 @@ void add_simulate(CLI::App& app) {
   add("leaders", cluster.leaders,
       "The first candidates of a problem, compiled while it is planned");
   add("abandoned", cluster.abandoned, "The last ones of a problem: nobody waits for them");
-  add("kernels", cluster.kernels, "That finals may hand out: each has its twins");
-  add("twins-ahead", cluster.twins_ahead, "Of how many of them twins are begun with the finals");
-  command->add_flag("--twins-in-turn", cluster.twins_in_turn,
-                    "Compile and verify one twin after the other");
+  add("kernels", cluster.kernels, "That finals may hand out: each has its specialisations");
+  add("specialisations-ahead", cluster.specialisations_ahead,
+      "Of how many of them specialisations are begun with the finals");
+  command->add_flag("--specialisations-in-turn", cluster.specialisations_in_turn,
+                    "Compile and verify one specialisation after the other");
   command->add_flag("--timeline", options->timeline, "When the first problem came to its steps");
   add("cores", cluster.cores, "That rank 0's searches may use");
   add("compilations-ahead", cluster.rules.compilations_ahead, "That wait at an agent");

@@ -114,7 +114,7 @@ std::vector<Candidate> candidates_of(const Problem& problem, const DeviceSpec& d
     if (family.reject(point)) continue;
     KnownConfig config = known_config(family, std::move(point));
     if (why_illegal(config.recipe, problem)) continue;
-    // Without anything to cut the kernel does what its twin does.
+    // Without anything to cut the kernel does what its specialisation does.
     if (config.traits.cuts_tiles &&
         config.plan(problem, device.sm_count).steps.back().entry != "reduce") {
       continue;

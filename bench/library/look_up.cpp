@@ -89,7 +89,7 @@ std::string legal_config(const std::vector<KnownConfig>& configs, int index) {
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const KnownConfig& config = configs[(static_cast<std::size_t>(index) + i) % configs.size()];
     const auto legal = legal_for(config, tuned_problem(index));
-    if (legal && !legal->is_twin) return to_string(config.config());
+    if (legal && !legal->is_specialisation) return to_string(config.config());
   }
   throw std::logic_error("no config is legal");
 }

@@ -40,7 +40,7 @@ struct BestOptions : KernelOptions, RuleOptions {
 
 // Whether the winner's own config has a measured or predicted time for the problem.
 bool has_time(const Problem& problem, const Choice& choice) {
-  return choice.winner && !choice.is_twin &&
+  return choice.winner && !choice.is_specialisation &&
          sameness(choice.winner->problem, problem) != Sameness::none &&
          choice.match != Match::nearest;
 }
@@ -111,7 +111,7 @@ nlohmann::json json_for(const Problem& problem, const Choice& choice,
   json["source"] = nullptr;
   json["layer"] = nullptr;
   if (!choice.layer.empty()) json["layer"] = choice.layer;
-  json["predicated_twin"] = choice.is_twin;
+  json["predicated_specialisation"] = choice.is_specialisation;
   json["explanation"] = choice.explanation;
   json["expected_us"] = nullptr;
   json["expected_within"] = nullptr;

@@ -297,10 +297,10 @@ Explanation explain_one(const Question& q, const Problem& problem) {
   explain_start(e, config, q.target, problem);
   if (auto why = reject_before_compile(config, problem, device)) {
     e.reason("rejected by rule", std::string(*why));
-    if (auto legal = legal_for(config, problem); legal && legal->is_twin) {
-      e.text += "  legal twin\n";
+    if (auto legal = legal_for(config, problem); legal && legal->is_specialisation) {
+      e.text += "  legal specialisation\n";
       e.config("    ", to_string(legal->config.config()));
-      e.json["legal_twin"] = to_string(legal->config.config());
+      e.json["legal_specialisation"] = to_string(legal->config.config());
     }
     return e;
   }

@@ -39,7 +39,7 @@ std::vector<Benched> measured_winners(const Database& database, const KernelRevi
 }
 
 // The asked problems with their winners, where there are some: where only a problem with other
-// operands aligned least was tuned, that one's winner or the twin that serves.
+// operands aligned least was tuned, that one's winner or the specialisation that serves.
 std::vector<Benched> asked_winners(const std::vector<Problem>& problems,
                                    const std::vector<Benched>& winners) {
   std::vector<Benched> all;

@@ -35,7 +35,8 @@ struct LadderOptions : KernelOptions, SearchOptions {
   }
 };
 
-// A rung at one problem: its config, or the config's predicated twin if only that is legal.
+// A rung at one problem: its config, or the config's predicated specialisation if only that is
+// legal.
 struct Step {
   Rung rung;
   KnownConfig config;

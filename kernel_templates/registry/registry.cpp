@@ -191,10 +191,10 @@ std::vector<KnownConfig> served_variants(const KnownConfig& winner) {
 }
 
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem) {
-  bool is_twin = false;
+  bool is_specialisation = false;
   for (std::optional<KnownConfig> one = config; one; one = next_variant(*one)) {
-    if (!why_illegal(one->recipe, problem)) return LegalConfig{*std::move(one), is_twin};
-    is_twin = true;
+    if (!why_illegal(one->recipe, problem)) return LegalConfig{*std::move(one), is_specialisation};
+    is_specialisation = true;
   }
   return std::nullopt;
 }

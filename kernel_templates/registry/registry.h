@@ -66,15 +66,15 @@ KnownConfig check_config(const Config& config);
 KnownConfig specialised(const KnownConfig& config, const Specialisation& specialisation);
 
 // Every config that a winner may be handed out as: the same tunables under each specialisation that
-// it must have. These are its own, then those of its predicated twins: with its launch before the
-// kernel and without, then narrower accesses, the widest first; six at most. The finals verify
-// exactly these, and the chooser and the exported header hand out no others.
+// it must have. These are its own, then those of its predicated specialisations: with its launch
+// before the kernel and without, then narrower accesses, the widest first; six at most. The finals
+// verify exactly these, and the chooser and the exported header hand out no others.
 std::vector<KnownConfig> served_variants(const KnownConfig& winner);
 
 // The first of served_variants() that is legal for the problem, or nothing.
 struct LegalConfig {
   KnownConfig config;
-  bool is_twin = false;
+  bool is_specialisation = false;
 };
 std::optional<LegalConfig> legal_for(const KnownConfig& config, const Problem& problem);
 

@@ -53,7 +53,7 @@ TEST_F(ChooseTest, TheTunedProblemIsExact) {
   const Choice found = choice("1024x1024x1024");
   EXPECT_EQ(found.match, Match::exact);
   EXPECT_EQ(text(found), kWholeTiles);
-  EXPECT_FALSE(found.is_twin);
+  EXPECT_FALSE(found.is_specialisation);
   EXPECT_EQ(found.winner->outcome.timing->median_us, 60);
   EXPECT_EQ(found.explanation,
             "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
@@ -189,19 +189,21 @@ TEST_F(ChooseTest, TiesGoToTheSmallerText) {
   EXPECT_EQ(nearest("1024x1024x1024"), "1024x2048x1024");
 }
 
-TEST_F(ChooseTest, ARaggedProblemGetsThePredicatedTwin) {
+TEST_F(ChooseTest, ARaggedProblemGetsThePredicatedSpecialisation) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   const Choice found = choice("1000x1000x1000");
   EXPECT_EQ(found.match, Match::nearest);
-  EXPECT_TRUE(found.is_twin);
+  EXPECT_TRUE(found.is_specialisation);
   EXPECT_EQ(text(found),
             "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
-  EXPECT_THAT(found.explanation,
-              AllOf(HasSubstr("nearest tuned size, 1024x1024x1024 on NVIDIA RTX A6000"),
-                    HasSubstr("predicated twin serves, since M = 1000 is not a multiple of 128")));
+  EXPECT_THAT(
+      found.explanation,
+      AllOf(
+          HasSubstr("nearest tuned size, 1024x1024x1024 on NVIDIA RTX A6000"),
+          HasSubstr("predicated specialisation serves, since M = 1000 is not a multiple of 128")));
 }
 
-TEST_F(ChooseTest, AMisalignedProblemGetsATwinWithNarrowerAccesses) {
+TEST_F(ChooseTest, AMisalignedProblemGetsASpecialisationWithNarrowerAccesses) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   const Choice two = choice("1024x1024x1024:align=8");
   EXPECT_EQ(two.match, Match::nearest);
@@ -229,7 +231,7 @@ TEST_F(ChooseTest, ProblemsWhoseOperandsAreAlignedDifferentlyDoNotHideEachOther)
   store_measured(database_, kA6000, "1024x1024x1024:align=4", kPredicated, 80);
   const Choice wide = choice("1024x1024x1024:align=16/16/4/4");
   EXPECT_EQ(wide.match, Match::exact);
-  EXPECT_FALSE(wide.is_twin);
+  EXPECT_FALSE(wide.is_specialisation);
   EXPECT_EQ(text(wide), widths);
   EXPECT_EQ(wide.explanation,
             "the winner for this problem on NVIDIA RTX A6000 with 84 SMs (measured)");
@@ -247,7 +249,7 @@ TEST_F(ChooseTest, TheWinnerOfTheAlignmentClassServesWhereOtherOperandsAreTheLea
             "NVIDIA RTX A6000 with 84 SMs (measured)");
 }
 
-TEST_F(ChooseTest, EveryTwinIsAKnownConfig) {
+TEST_F(ChooseTest, EverySpecialisationIsAKnownConfig) {
   store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
   for (const int size : {1, 2, 4, 7, 127, 128, 129, 1000, 4096}) {
     const Choice found = choice(to_string(packed_problem(size, size + 1, size)));
@@ -325,7 +327,7 @@ TEST_F(ChooseTest, ABatchIsServedByTheWinnerForOneOfItsProducts) {
   const Choice found = choice("1024x1024x1024:batch=8");
   EXPECT_EQ(found.match, Match::nearest);
   EXPECT_EQ(text(found), kWholeTiles);
-  EXPECT_FALSE(found.is_twin);
+  EXPECT_FALSE(found.is_specialisation);
 }
 
 TEST_F(ChooseTest, ATunedBatchIsExactAndCountsInTheDistance) {
@@ -575,8 +577,9 @@ TEST_F(ChooseTest, AWinnerWithCopiesServesInOneLaunchWhereTheProductHasLittleToD
   EXPECT_EQ(text(choice("1200x1000x1003")), winner);
   const Choice skinny = choice("8x1000x1001:align=16/4/16/16");
   EXPECT_EQ(text(skinny), tile + "VEC=1" + rest);
-  EXPECT_TRUE(skinny.is_twin);
-  EXPECT_THAT(skinny.explanation, HasSubstr("twin serves, since copies of A and B would not pay"));
+  EXPECT_TRUE(skinny.is_specialisation);
+  EXPECT_THAT(skinny.explanation,
+              HasSubstr("specialisation serves, since copies of A and B would not pay"));
 }
 
 // One tile of 128 x 128 leaves 83 of 84 SMs idle; tiles of 32 x 64 occupy eight.

@@ -40,7 +40,7 @@ constexpr const char* kLookupProgram = R"cpp(
         const Winner& w = *found.winner;
         std::printf(" from %lldx%lldx%lld of %lld on %s %s%s", w.problem.M, w.problem.N,
                     w.problem.K, w.problem.batch, w.device, w.measured ? "measured" : "predicted",
-                    found.is_twin ? " twin" : "");
+                    found.is_specialisation ? " specialisation" : "");
       }
       std::printf("\n");
     }
@@ -66,7 +66,7 @@ std::string said_by_choose(const Tuned& winners, const Problem& problem) {
     const Record& w = *choice.winner;
     text << " from " << w.problem.M << 'x' << w.problem.N << 'x' << w.problem.K << " of "
          << w.problem.batch << " on " << w.device.name << ' ' << to_string(w.source)
-         << (choice.is_twin ? " twin" : "");
+         << (choice.is_specialisation ? " specialisation" : "");
   }
   return text.str();
 }
@@ -158,7 +158,7 @@ class ExportHeaderTest : public DbTest {
       EXPECT_EQ(line, said_by_choose(winners, problem)) << to_string(problem);
       if (HasFailure()) break;  // one of thousands is enough
       ++matches[line.substr(0, line.find(' '))];
-      if (line.ends_with("twin")) ++matches["twin"];
+      if (line.ends_with("specialisation")) ++matches["specialisation"];
       if (!line.starts_with("none") && line.find(", 0 bytes") == std::string::npos) {
         ++matches["workspace"];
       }
@@ -181,7 +181,7 @@ TEST_F(ExportHeaderTest, LookupAnswersAsChooseDoes) {
   // The problems reach every kind of answer.
   EXPECT_GT(matches["exact"], 2);
   EXPECT_GT(matches["nearest"], 1000);
-  EXPECT_GT(matches["twin"], 500);
+  EXPECT_GT(matches["specialisation"], 500);
   EXPECT_GT(matches["default"], 1000);
   EXPECT_GT(matches["workspace"], 100);
   EXPECT_GT(matches["none"], 10);
@@ -217,7 +217,7 @@ TEST_F(ExportHeaderTest, LookupNeverCrossesTypesAndAnswersAsChooseDoes) {
   std::map<std::string, int> matches = compare_answers(database, problems);
   EXPECT_EQ(matches["exact"], 4);
   EXPECT_GT(matches["nearest"], 30);
-  EXPECT_GT(matches["twin"], 30);
+  EXPECT_GT(matches["specialisation"], 30);
   EXPECT_GT(matches["default"], 50);
   EXPECT_GT(matches["workspace"], 10);
   EXPECT_EQ(matches["none"], 0);
@@ -351,10 +351,10 @@ TEST_F(ExportHeaderTest, AKernelOfOperandsOfDifferentWidthsServesThoseThatAreKno
     static_assert(lookup(operands(4, 1, 1)).kernel->value("VECS") == 411, "");
     static_assert(lookup(operands(1, 4, 4)).kernel->value("VECS") == -1, "");
     static_assert(lookup({512, 50257, 768, 1}).kernel->value("VECS") == -1, "");
-    static_assert(lookup({512, 50257, 768, 1}).is_twin, "");
+    static_assert(lookup({512, 50257, 768, 1}).is_specialisation, "");
     constexpr Lookup kFound = lookup(aligned_by({512, 50257, 768}, 768, 50257, 50257));
-    static_assert(kFound.kernel->value("VECS") == 411 && !kFound.is_twin, "");
-    static_assert(lookup(aligned_by({512, 50257, 768}, 770, 50257, 50257)).is_twin, "");
+    static_assert(kFound.kernel->value("VECS") == 411 && !kFound.is_specialisation, "");
+    static_assert(lookup(aligned_by({512, 50257, 768}, 770, 50257, 50257)).is_specialisation, "");
     int main() {})cpp");
   EXPECT_EQ(compile(compilers().at(0)), "");
 }
@@ -374,7 +374,9 @@ TEST_F(ExportHeaderTest, AWinnerForOperandsAlignedDifferentlyStandsBesideThatOfT
     constexpr bool is_exact(const Lookup& found, double time_us) {
       return found.match == Match::exact && found.winner->time_us == time_us;
     }
-    static_assert(is_exact(lookup(operands(4, 4, 1)), 60) && !lookup(operands(4, 4, 1)).is_twin, "");
+    static_assert(is_exact(lookup(operands(4, 4, 1)), 60) &&
+                      !lookup(operands(4, 4, 1)).is_specialisation,
+                  "");
     static_assert(is_exact(lookup(operands(1, 1, 1)), 70), "");
     static_assert(is_exact(lookup({512, 512, 512, 1}), 70), "");
     static_assert(lookup(operands(4, 1, 1)).match == Match::exact, "");
@@ -460,13 +462,13 @@ TEST_F(ExportHeaderTest, IsConstexprAndRefusesNonsense) {
 #include "gemm_tune_sm_86.h"
     namespace g = gemm_tune_sm_86;
     constexpr g::Lookup k1024 = g::lookup({1024, 1024, 1024, 4});
-    static_assert(k1024.match == g::Match::exact && !k1024.is_twin, "");
+    static_assert(k1024.match == g::Match::exact && !k1024.is_specialisation, "");
     static_assert(k1024.kernel->value("BM") == 128 && k1024.kernel->value("BMX") == -1, "");
     static_assert(k1024.kernel->value("B") == -1 && k1024.kernel->value("") == -1, "");
     static_assert(k1024.kernel->block_threads == 256, "");
     static_assert(k1024.winner->measured && k1024.winner->time_us == 151.25, "");
     static_assert(k1024.winner->baseline_us == 130, "");
-    static_assert(g::lookup({1000, 1000, 1000, 4}).is_twin, "");
+    static_assert(g::lookup({1000, 1000, 1000, 4}).is_specialisation, "");
     static_assert(g::lookup({0, 1, 1, 1}).match == g::Match::none, "");
     static_assert(g::lookup({1, -5, 1, 1}).match == g::Match::none, "");
     static_assert(g::lookup({1, 1, -1, 1}).kernel == nullptr, "");

@@ -367,7 +367,7 @@ TEST_F(CliInputTest, JsonIsJsonOrRefused) {
   EXPECT_GT(known.at(0).at("resources").at("registers"), 0);
   EXPECT_GT(known.at(0).at("model").at("time_us"), 0.0);
   EXPECT_EQ(known.at(0).at("rows").at(0).at("disposition"), "ok");
-  EXPECT_EQ(known.at(1).at("legal_twin"), "naive/BM=16,BN=16,COALESCED=1,PRED=1");
+  EXPECT_EQ(known.at(1).at("legal_specialisation"), "naive/BM=16,BN=16,COALESCED=1,PRED=1");
   EXPECT_FALSE(known.at(1).contains("model"));
 
   expect_refusal("export --json --arch sm_86" + db(), 2, "no JSON: leave out --json, or");

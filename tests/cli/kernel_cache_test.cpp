@@ -39,7 +39,7 @@ TEST_F(KernelCacheTest, TheLibraryCompilesNothingThatTuningHasCompiled) {
     ++compiled;
     return compile_kernel(source, config, form, arch);
   };
-  // The tuned one, and sizes that only its predicated twins can serve.
+  // The tuned one, and sizes that only its predicated specialisations can serve.
   Problem misaligned = packed_problem(256, 256, 256);
   misaligned.alignment = uniform_alignment(misaligned.signature, 1);
   for (const Problem& problem :
@@ -50,7 +50,7 @@ TEST_F(KernelCacheTest, TheLibraryCompilesNothingThatTuningHasCompiled) {
                 testing::StartsWith("\177ELF"));
     EXPECT_EQ(compiled, 0) << to_string(choice.config->config());
   }
-  EXPECT_TRUE(choice_for(misaligned).is_twin);
+  EXPECT_TRUE(choice_for(misaligned).is_specialisation);
   // Another architecture's is another kernel.
   jit_cubin(*choice_for(misaligned).config, COperand::in_place, "sm_90", &store, counting);
   EXPECT_EQ(compiled, 1);

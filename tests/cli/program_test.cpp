@@ -317,7 +317,7 @@ TEST_F(CliTest, PredictsStoresAndAnswersFromTheDatabase) {
   EXPECT_EQ(rows[0].at("match"), "exact");
   EXPECT_EQ(rows[0].at("source"), "predicted");
   EXPECT_EQ(rows[1].at("match"), "nearest");
-  EXPECT_TRUE(rows[1].at("predicated_twin").get<bool>());
+  EXPECT_TRUE(rows[1].at("predicated_specialisation").get<bool>());
   EXPECT_THAT(rows[1].at("config").get<std::string>(), HasSubstr("PRED=1"));
   EXPECT_EQ(rows[2].at("match"), "exact");
   // The run's report and the database name the same winner.

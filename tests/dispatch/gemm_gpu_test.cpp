@@ -264,7 +264,8 @@ TEST_F(GemmGpuTest, AddsUpSharesInALaunchAfter) {
       expect_exact({128, 64, 4096}, {GT_F32, GT_F32}, 1, 0, epilogue);
       expect_exact({121, 64, 4100}, {GT_F32, GT_F32}, -1, 2, epilogue);
       expect_exact({121, 64, 4100}, {GT_F32, GT_F32}, 0, 2, epilogue);
-      expect_exact({61, 63, 501}, {GT_F32, GT_F32}, 2, 1, epilogue);  // by the narrower twin
+      expect_exact({61, 63, 501}, {GT_F32, GT_F32}, 2, 1,
+                   epilogue);  // by the narrower specialisation
     }
   }
 }
@@ -305,7 +306,7 @@ TEST_F(GemmGpuTest, CopiesUnalignedOperandsInALaunchBefore) {
 }
 
 // Weights of 16 bits beside rows of f32, as a router has them: streamed, in every layout, by the
-// winner and by its narrower twins.
+// winner and by its narrower specialisations.
 TEST_F(GemmGpuTest, StreamsOperandsOf16BitsBesideOnesOfF32) {
   const std::string start = "skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=", end = ",PRED=1,TYPE_B=";
   for (const gt_transpose trans_a : {GT_NO_TRANSPOSE, GT_TRANSPOSE}) {

@@ -77,14 +77,14 @@ TEST_F(LookupTest, ASizeNotTunedGetsTheNearest) {
   EXPECT_STREQ(recipe.config, kSampleConfig);
 }
 
-TEST_F(LookupTest, ARaggedProblemGetsThePredicatedTwin) {
+TEST_F(LookupTest, ARaggedProblemGetsThePredicatedSpecialisation) {
   const gt_recipe recipe = lookup(make_call(1000, 1004, 1020));
   EXPECT_EQ(recipe.match, GT_MATCH_NEAREST);
   EXPECT_STREQ(recipe.config,
                "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
 }
 
-TEST_F(LookupTest, AMisalignedProblemGetsATwinWithNarrowAccesses) {
+TEST_F(LookupTest, AMisalignedProblemGetsASpecialisationWithNarrowAccesses) {
   gt_gemm_call call = make_call(1024, 1024, 1024);
   call.A = kAt4Bytes;
   const gt_recipe recipe = lookup(call);

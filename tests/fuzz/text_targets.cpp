@@ -39,8 +39,9 @@ void require_sound(const KnownConfig& known) {
   require(recipe.block_threads >= 1 && recipe.block_threads <= 1024, "a block can be launched");
   require(recipe.tile_m >= 1 && recipe.tile_n >= 1, "a tile is not empty");
   require(recipe.smem_bytes >= 0 && recipe.split_k >= 1, "sizes are not negative");
-  for (const KnownConfig& twin : served_variants(known)) {
-    require(gemm_tune::check_config(twin.config()).values == twin.values, "the twin is legal");
+  for (const KnownConfig& specialisation : served_variants(known)) {
+    require(gemm_tune::check_config(specialisation.config()).values == specialisation.values,
+            "the specialisation is legal");
   }
   for (const Problem& problem : {packed_problem(1, 1, 0), packed_problem(1000, 1004, 1020),
                                  packed_problem(kMaxEdge, kMaxEdge, kMaxEdge)}) {

@@ -146,15 +146,15 @@ TEST(Specialised, IsTheSameTileUnderAnotherSpecialisation) {
             "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
 }
 
-TEST(Twin, KeepsTheLayoutAndHowTilesAreShared) {
+TEST(Specialisation, KeepsTheLayoutAndHowTilesAreShared) {
   const KernelFamily family = synthetic_family({"VEC", "SPLIT_K", "TA", "TB", "PRED"});
   const KnownConfig winner = known_config(family, {4, 3, 1, 0, 0});
   EXPECT_EQ(winner.specialisation(), (Specialisation{Layout::tn, 4, false}));
-  const KnownConfig twin = served_variants(winner).at(2);
-  EXPECT_EQ(to_string(twin.config()), "synthetic/VEC=2,SPLIT_K=3,TA=1,TB=0,PRED=1");
-  EXPECT_EQ(twin.recipe.layout, Layout::tn);
-  EXPECT_EQ(twin.recipe.split_k, 3);
-  EXPECT_EQ(twin.recipe.multiple_m, 1);
+  const KnownConfig specialisation = served_variants(winner).at(2);
+  EXPECT_EQ(to_string(specialisation.config()), "synthetic/VEC=2,SPLIT_K=3,TA=1,TB=0,PRED=1");
+  EXPECT_EQ(specialisation.recipe.layout, Layout::tn);
+  EXPECT_EQ(specialisation.recipe.split_k, 3);
+  EXPECT_EQ(specialisation.recipe.multiple_m, 1);
 }
 
 // The parameters' names say nothing: a tunable may be called VEC.
@@ -176,7 +176,7 @@ TEST(Specialised, KeepsWhatTheFamilyHasNoParameterFor) {
   EXPECT_EQ(other.specialisation(), (Specialisation{Layout::nn, 1, true}));
 }
 
-TEST(Twin, OfANarrowConfigIsNotWidened) {
+TEST(Specialisation, OfANarrowConfigIsNotWidened) {
   const KnownConfig narrow =
       known("vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=1,PAD=0,INTERLEAVE=0,PRED=1");
   ASSERT_EQ(served_variants(narrow).size(), 1u);
@@ -184,12 +184,13 @@ TEST(Twin, OfANarrowConfigIsNotWidened) {
 }
 
 // Where a family's vector accesses want whole vectors along an edge, only narrower ones serve it.
-TEST(Twin, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
+TEST(Specialisation, OfAnyValidPointIsValidAndOneServesARaggedProblem) {
   for (const KernelFamily& family : families()) {
     for (const std::vector<int>& point : some_valid_points(family)) {
       const KnownConfig config = check_config(family.config(point));
-      for (const KnownConfig& twin : served_variants(config)) {
-        EXPECT_EQ(family.reject(twin.values), std::nullopt) << to_string(twin.config());
+      for (const KnownConfig& specialisation : served_variants(config)) {
+        EXPECT_EQ(family.reject(specialisation.values), std::nullopt)
+            << to_string(specialisation.config());
       }
       const bool is_of_any = family.find_role(Role::vector_width).has_value();
       for (const int alignment : {1, 2, 4, 8}) {
@@ -216,7 +217,7 @@ std::vector<std::string> served(const std::string& config) {
   return texts;
 }
 
-TEST(ServedVariants, AreTheWinnerAndItsTwinsByFallingAlignment) {
+TEST(ServedVariants, AreTheWinnerAndItsSpecialisationsByFallingAlignment) {
   const std::string tile = "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,";
   EXPECT_EQ(
       served(tile + "VEC=4,PAD=4,INTERLEAVE=1,PRED=0"),
@@ -268,28 +269,28 @@ TEST(LegalFor, NarrowsAccessesThatAnEdgeWouldCutInTwo) {
 TEST(LegalFor, KeepsAConfigThatMayServeTheProblem) {
   const auto legal = legal_for(known(kVectorized), problem(256, 192, 48, 4));
   ASSERT_TRUE(legal.has_value());
-  EXPECT_FALSE(legal->is_twin);
+  EXPECT_FALSE(legal->is_specialisation);
   EXPECT_EQ(to_string(legal->config.config()), kVectorized);
 }
 
 TEST(LegalFor, KeepsAnUnpredicatedConfigWhereKIsZero) {
   const auto legal = legal_for(known(kVectorized), problem(256, 192, 0, 4));
   ASSERT_TRUE(legal.has_value());
-  EXPECT_FALSE(legal->is_twin);
+  EXPECT_FALSE(legal->is_specialisation);
 }
 
-TEST(LegalFor, GivesTheTwinForARaggedProblem) {
+TEST(LegalFor, GivesTheSpecialisationForARaggedProblem) {
   const auto legal = legal_for(known(kVectorized), problem(257, 192, 48, 4));
   ASSERT_TRUE(legal.has_value());
-  EXPECT_TRUE(legal->is_twin);
+  EXPECT_TRUE(legal->is_specialisation);
   EXPECT_EQ(to_string(legal->config.config()),
             "vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1");
 }
 
-TEST(LegalFor, GivesANarrowTwinForAMisalignedProblem) {
+TEST(LegalFor, GivesANarrowSpecialisationForAMisalignedProblem) {
   const auto legal = legal_for(known(kVectorized), problem(256, 192, 48, 1));
   ASSERT_TRUE(legal.has_value());
-  EXPECT_TRUE(legal->is_twin);
+  EXPECT_TRUE(legal->is_specialisation);
   EXPECT_EQ(legal->config.recipe.alignment, 1);
 }
 

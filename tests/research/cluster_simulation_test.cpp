@@ -21,9 +21,9 @@ const std::vector<RecordedProblem>& recording() {
       problem.name = std::to_string(i);
       problem.plan_s = 0.7;
       problem.finals_s = 2 + 0.3 * static_cast<double>(i);
-      problem.twins = i % 3;
-      problem.twin_compile_s = 1;
-      problem.twin_gpu_s = 0.01;
+      problem.specialisations = i % 3;
+      problem.specialisation_compile_s = 1;
+      problem.specialisation_gpu_s = 0.01;
       for (std::size_t j = 0; j < 32; ++j) {
         const double share = static_cast<double>((7 * j + 3 * i) % 32) / 32;
         problem.tries.push_back(

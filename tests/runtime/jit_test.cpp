@@ -28,7 +28,7 @@ class JitTest : public ::testing::Test {
   const KnownConfig config_ = check_config(parse_config(kSampleConfig));
 };
 
-TEST_F(JitTest, CompilesAWinnerAndItsTwinToElfImages) {
+TEST_F(JitTest, CompilesAWinnerAndItsSpecialisationToElfImages) {
   EXPECT_THAT(jit_cubin(config_, COperand::in_place, "sm_86", nullptr), StartsWith(kElf));
   EXPECT_THAT(jit_cubin(served_variants(config_).back(), COperand::in_place, "sm_86", nullptr),
               StartsWith(kElf));

@@ -191,7 +191,7 @@ TEST(ModelStrategyTest, ObservesSomeWhereThereAreTooManyResults) {
   }
 }
 
-TEST(ModelStrategyTest, WithAPriorTheFirstAsksUnderWayAreNotTwins) {
+TEST(ModelStrategyTest, WithAPriorTheFirstAsksUnderWayAreNotAlike) {
   // The prior knows A only: B is free. One that walked the prior would ask all values of B first.
   std::vector<SearchSpace::ValueIndex> places;
   std::vector<double> prior_us;

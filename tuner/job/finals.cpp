@@ -90,11 +90,11 @@ Finals::Round Finals::time_once() {
   std::vector<KnownConfig> configs;
   for (std::size_t i = 0; i < count; ++i) configs.push_back(candidates[i].config);
   // Of the first finalists, as far as there are compilers: they are idle meanwhile.
-  std::size_t twins = 0;
-  for (std::size_t i = 0; i < count && twins < trials_.compilers(); ++i) {
-    const std::vector<KnownConfig> its = twins_of(configs[i]);
+  std::size_t specialisations = 0;
+  for (std::size_t i = 0; i < count && specialisations < trials_.compilers(); ++i) {
+    const std::vector<KnownConfig> its = specialisations_of(configs[i]);
     trials_.compile_ahead(its, problem_.epilogue);
-    twins += its.size();
+    specialisations += its.size();
   }
   std::optional<TimedFinals> reply = trials_.finals(configs, problem_);
   if (!reply) return Round::interrupted;
@@ -216,10 +216,10 @@ std::map<std::string, Outcome> Finals::verified_specialisations(
   std::map<std::string, Outcome> outcomes;
   std::set<std::string> begun;
   for (const RankedCandidate* const one : all) {
-    for (const KnownConfig& twin : twins_of(one->config)) {
-      const std::string text = to_string(twin.config());
+    for (const KnownConfig& specialisation : specialisations_of(one->config)) {
+      const std::string text = to_string(specialisation.config());
       if (!begun.insert(text).second) continue;
-      trials_.verify(twin, problem_, [&outcomes, text](Outcome outcome) {
+      trials_.verify(specialisation, problem_, [&outcomes, text](Outcome outcome) {
         outcomes.emplace(text, std::move(outcome));
       });
     }
@@ -232,11 +232,11 @@ std::map<std::string, Outcome> Finals::verified_specialisations(
 // The failure of the first of the config's specialisations that is not correct.
 std::optional<Outcome> failure_among(const std::map<std::string, Outcome>& outcomes,
                                      const KnownConfig& config) {
-  for (const KnownConfig& twin : twins_of(config)) {
-    const auto found = outcomes.find(to_string(twin.config()));
+  for (const KnownConfig& specialisation : specialisations_of(config)) {
+    const auto found = outcomes.find(to_string(specialisation.config()));
     if (found == outcomes.end() || found->second.disposition == Disposition::ok) continue;
     Outcome outcome = found->second;
-    outcome.detail = "its twin " + found->first + ": " + outcome.detail;
+    outcome.detail = "its specialisation " + found->first + ": " + outcome.detail;
     return outcome;
   }
   return std::nullopt;
@@ -292,7 +292,7 @@ FinalsResult Finals::run(const OnFinalsStage& tell) {
   while (!result_.candidates.empty() && !trials_.interrupted()) {
     tell("finals", result_);
     if (!time() || result_.candidates.empty()) break;
-    tell("twins", result_);
+    tell("specialisations", result_);
     const bool is_right = verify();
     if (trials_.interrupted()) break;
     if (!is_right) continue;
@@ -317,10 +317,10 @@ std::vector<Baseline>::const_iterator find_cublas(const std::vector<Baseline>& b
 
 }  // namespace
 
-std::vector<KnownConfig> twins_of(const KnownConfig& config) {
-  std::vector<KnownConfig> twins = served_variants(config);
-  twins.erase(twins.begin());
-  return twins;
+std::vector<KnownConfig> specialisations_of(const KnownConfig& config) {
+  std::vector<KnownConfig> specialisations = served_variants(config);
+  specialisations.erase(specialisations.begin());
+  return specialisations;
 }
 
 bool is_within(const Outcome& outcome, const std::optional<double>& most_error) {

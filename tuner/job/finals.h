@@ -29,8 +29,8 @@ struct RankedCandidate {
 // Of a family of this program or the user's, not an algorithm of a library.
 inline bool is_kernel(const RankedCandidate& one) { return !one.config.family->is_library(); }
 
-// The predicated twins that must be served beside the config.
-std::vector<KnownConfig> twins_of(const KnownConfig& config);
+// The predicated specialisations that must be served beside the config.
+std::vector<KnownConfig> specialisations_of(const KnownConfig& config);
 
 // Whether the outcome's error is known and at most this; true if there is no limit.
 bool is_within(const Outcome& outcome, const std::optional<double>& most_error);
@@ -70,9 +70,9 @@ using OnFinalsStage = std::function<void(const char* stage, const FinalsResult& 
 // Times the best of the candidates again in turn with the baselines, ranks them, verifies those
 // that may be handed out, and stores the ranks. passed_over: candidates whose error was above the
 // limit before; they take no part. rule: by which finalists are chosen, with the errors that the
-// finals measure on the same operands. tell: called with "finals" and "twins", and with the results
-// so far. All times are of one GPU: where it is lost, the finals begin anew on another. An
-// interrupt skips the rest.
+// finals measure on the same operands. tell: called with "finals" and "specialisations", and with
+// the results so far. All times are of one GPU: where it is lost, the finals begin anew on another.
+// An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<RankedCandidate> candidates,
                          std::vector<RankedCandidate> passed_over, const WinnerRule& rule,

@@ -16,7 +16,7 @@ void add_best(const FinalsResult& finals, const TuneRequest& request, ProblemRep
   report.absent_baselines = finals.absent;
   report.others = finals.others;
   if (finals.candidates.empty()) return;
-  report.twins_verified = finals.complete;
+  report.specialisations_verified = finals.complete;
   const auto as_winner = [&](const RankedCandidate& one) {
     const auto library = request.libraries.find(one.config.family->name);
     return TuneWinner{one.config, one.outcome, finals.baselines,

@@ -147,7 +147,7 @@ Searched Search::run(std::optional<TimeShare> time) {
     } else {
       ask_and_begin();
       abandon_what_promises_little();
-      compile_likely_twins();
+      compile_likely_specialisations();
     }
     if (has_all_that_it_asked() && under_way_ == 0) break;
     trials_.wait(strategy_->is_asking() ? strategy_->fd() : -1);
@@ -192,14 +192,15 @@ void Search::ask_and_begin() {
   if (!is_exhausted_ && next_.empty() && !strategy_->is_asking()) strategy_->begin_ask(1);
 }
 
-// The finals wait for the twins of the best kernel, whose compilation takes a second or two.
-void Search::compile_likely_twins() {
+// The finals wait for the specialisations of the best kernel, whose compilation takes a second or
+// two.
+void Search::compile_likely_specialisations() {
   if (!request_.measure || !best_kernel_ || under_way_ == 0) return;
   if (!has_all_that_it_asked() && !is_best_settled_) return;
   std::string kernel = to_string(best_kernel_->config.config());
-  if (kernel == with_twins_) return;
-  with_twins_ = std::move(kernel);
-  trials_.compile_ahead(twins_of(best_kernel_->config), plan_.problem.epilogue);
+  if (kernel == with_specialisations_) return;
+  with_specialisations_ = std::move(kernel);
+  trials_.compile_ahead(specialisations_of(best_kernel_->config), plan_.problem.epilogue);
 }
 
 // Where the search is over but for what is under way: what is still being compiled is waited for

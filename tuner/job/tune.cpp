@@ -344,7 +344,7 @@ void Lane::tune(std::size_t i) {
     trials_.publish(report.kernel ? report.kernel->config : report.winner->config,
                     problem.epilogue);
   }
-  trials_.abandon();  // the twins of finalists that did not win
+  trials_.abandon();  // the specialisations of finalists that did not win
   usage.write_to(report);
   const bool is_whole = report.cut_short == CutShort::no &&
                         (!request_.measure || finals.complete || !report.winner) &&

@@ -39,7 +39,7 @@ struct MeasureRequest {
   CompiledConfig candidate;
   std::uint64_t seed = 0;          // of the operands
   std::optional<double> best_us;   // so far: it is timed only as long as it could be faster
-  bool small_shapes_only = false;  // verify there and time nothing: for a winner's twins
+  bool small_shapes_only = false;  // verify there and time nothing: for a winner's specialisations
   // By Objective::cold, best_us is a cold time, and a candidate whose hot time is no longer is
   // timed with cold operands too.
   Objective objective = Objective::hot;

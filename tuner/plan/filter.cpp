@@ -103,14 +103,14 @@ bool ignores_predicates(const KernelFamily& family, std::size_t predicated) {
 }
 
 // Whether the family has the same config without predicates.
-bool has_unpredicated_twin(const KnownConfig& config) {
+bool has_unpredicated_specialisation(const KnownConfig& config) {
   const KernelFamily& family = *config.family;
   const std::optional<std::size_t> predicated = family.find_role(Role::predicated);
   if (!predicated || config.values[*predicated] == 0) return false;
   if (ignores_predicates(family, *predicated)) return true;
-  Specialisation of_twin = config.specialisation();
-  of_twin.predicated = false;
-  return !family.reject(family.specialised(config.values, of_twin));
+  Specialisation of_specialisation = config.specialisation();
+  of_specialisation.predicated = false;
+  return !family.reject(family.specialised(config.values, of_specialisation));
 }
 
 // A text for each refusal, fewer than there are.
@@ -322,9 +322,9 @@ std::optional<std::string_view> reject_needless(const KnownConfig& config, const
   if (traits.cuts_tiles && cut_tiles(traits, problem, device.sm_count).tiles == 0)
     return kCutsNothing;
   if (const auto reason = reject_needless_on_device(config, device)) return reason;
-  // Whole tiles are all that the unpredicated twin demands beyond what this config does.
+  // Whole tiles are all that the unpredicated specialisation demands beyond what this config does.
   if (!traits.predicated || has_ragged_edge(problem, traits.tile_m, traits.tile_n, traits.tile_k) ||
-      !has_unpredicated_twin(config)) {
+      !has_unpredicated_specialisation(config)) {
     return std::nullopt;
   }
   return kNeedlessPredicates;
@@ -371,7 +371,7 @@ std::vector<int> seen_by_problems(const KnownConfig& config) {
           traits.stages,
           traits.kept_sixteenths,
           traits.cuts_tiles ? 1 : 0,
-          traits.predicated ? 1 + (has_unpredicated_twin(config) ? 1 : 0) : 0};
+          traits.predicated ? 1 + (has_unpredicated_specialisation(config) ? 1 : 0) : 0};
 }
 
 std::optional<std::string> reject_after_compile(const Resources& resources) {

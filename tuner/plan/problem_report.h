@@ -56,7 +56,7 @@ struct ProblemReport {
   std::vector<TuneWinner> tied;  // the winner's tie set without the winner, fastest first
   Objective objective = Objective::hot;
   std::optional<ErrorLimit> error_limit;
-  bool twins_verified = false;  // the winner's predicated twins, on the GPU
+  bool specialisations_verified = false;  // the winner's predicated specialisations, on the GPU
   std::size_t budget = 0;
   CutShort cut_short = CutShort::no;
   bool target_met = false;  // the search ended before the budget was spent
@@ -98,7 +98,7 @@ struct Progress {
   std::optional<double> cublas_us;  // of the fastest baseline, where it was timed already
   bool is_predicted = false;        // whether best_us is predicted
   Lanes compilers, gpus;            // of all problems; gpus.all is 0 where none measures
-  std::string stage;                // kSearching, "finals", "twins", kFinished
+  std::string stage;                // kSearching, "finals", "specialisations", kFinished
 };
 using OnProgress = std::function<void(const Progress&)>;
 

@@ -85,7 +85,7 @@ nlohmann::json winner_json(const ProblemReport& report) {
   nlohmann::json json = time_json(winner.outcome, winner.baselines, texts_of(report.tied));
   json["config"] = to_string(winner.config.config());
   json["resources"] = winner.outcome.resources;
-  json["twins_verified"] = report.twins_verified;
+  json["specialisations_verified"] = report.specialisations_verified;
   json["library_version"] = nullptr;
   if (winner.config.family->is_library()) json["library_version"] = winner.library_version;
   return json;

@@ -143,8 +143,9 @@ std::string winner_text(const ProblemReport& report, const Target& target) {
   text += measured_details(report.problem, winner.outcome, winner.baselines, texts_of(report.tied),
                            indent);
   text += indent + "verified at small, ragged and tuned shapes";
-  const bool has_twins = report.twins_verified && !winner.config.family->is_library();
-  text += has_twins ? ", its predicated twins too\n" : "\n";
+  const bool has_specialisations =
+      report.specialisations_verified && !winner.config.family->is_library();
+  text += has_specialisations ? ", its predicated specialisations too\n" : "\n";
   if (report.kernel) {
     text += "  kernel   " + config_text(*report.kernel) + "\n" + indent +
             time_text(report.problem, report.kernel->outcome) + ", the best of kernels\n";

@@ -340,7 +340,7 @@ TEST(CublasCallTest, WhereNothingIsExpectedTheTimesOfTheTunedProblemDecide) {
   EXPECT_EQ(objection(recipe(GT_MATCH_NEAREST, 9, 10, 2), 4), std::nullopt);
 }
 
-TEST(CublasCallTest, AWinnersTwinServesOnlyWhereItIsNotExpectedToBeSlowerThanCublas) {
+TEST(CublasCallTest, AWinnersSpecialisationServesOnlyWhereItIsNotExpectedToBeSlowerThanCublas) {
   EXPECT_EQ(objection(expected(GT_MATCH_EXACT, 10.1, 10, 1), 4), Reason::slower);
   EXPECT_EQ(objection(expected(GT_MATCH_EXACT, 9.9, 10, 1), 4), std::nullopt);
 }

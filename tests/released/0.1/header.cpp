@@ -23,9 +23,10 @@ int main(int argc, char** argv) {
   if (found.match == tuned::Match::none) return 1;
   const char* const how[] = {"exact", "nearest", "default"};
   std::printf("%s%s: %s, %lld blocks of %d threads with %d bytes of shared memory",
-              how[static_cast<int>(found.match)], found.is_twin ? " (twin)" : "",
-              found.kernel->config, found.kernel->grid(problem, /*sm_count=*/84).x,
-              found.kernel->block_threads, found.kernel->smem_bytes);
+              how[static_cast<int>(found.match)],
+              found.is_specialisation ? " (specialisation)" : "", found.kernel->config,
+              found.kernel->grid(problem, /*sm_count=*/84).x, found.kernel->block_threads,
+              found.kernel->smem_bytes);
   if (found.winner != nullptr) {
     std::printf("; %s %.1f us on %s", found.winner->measured ? "measured" : "predicted",
                 found.winner->time_us, found.winner->device);

@@ -99,7 +99,7 @@ class FakeWorker {
       outcome.detail = "the library refuses it";
       return reply;
     }
-    // A twin is checked and not timed; its own faults are for its own trial.
+    // A specialisation is checked and not timed; its own faults are for its own trial.
     const Fault fault = request.small_shapes_only ? Fault::none : fake::fault_of(config);
     if (fault == Fault::crash) die_by(SIGSEGV);
     if (fault == Fault::killed) die_by(SIGKILL);

@@ -21,7 +21,7 @@ inline const Problem kProblem = packed_problem(1024, 1024, 1024);
 
 // Whether the config compiles as everything that it is served as: one failure costs a winner its
 // place.
-inline bool twins_compile(const KnownConfig& config) {
+inline bool specialisations_compile(const KnownConfig& config) {
   for (const KnownConfig& variant : served_variants(config)) {
     const Fault fault = fault_of(to_string(variant.config()));
     if (fault == Fault::compile_failed || fault == Fault::compiler_crash ||
@@ -42,7 +42,7 @@ inline std::vector<KnownConfig> some_configs(std::size_t count, bool with_faulty
   for (std::size_t i = 0; i < count; ++i) {
     const KnownConfig config = all[i * all.size() / count];
     const bool healthy = fault_of(to_string(config.config())) == Fault::none;
-    if (healthy ? twins_compile(config) : with_faulty) some.push_back(config);
+    if (healthy ? specialisations_compile(config) : with_faulty) some.push_back(config);
   }
   return some;
 }

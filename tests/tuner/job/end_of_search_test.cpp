@@ -42,7 +42,7 @@ TEST_F(EndOfSearchTest, WhatIsStillCompiledIsAbandonedWhereItPromisesTooLittle) 
     EXPECT_EQ(all_pools.abandoned(), 0u) << "a budget is used up";
   }
 
-  // The predicated are twins, for which finals wait.
+  // The predicated are specialisations, for which finals wait.
   static constexpr SimulatedPools::Time kAges = 1h;
   const auto compile_time = [](const std::string& config) {
     const bool is_slow = fake::time_us_of(config) > 190 && config.ends_with("PRED=0");
@@ -93,14 +93,15 @@ TEST_F(EndOfSearchTest, NearAKnownSizeTriesWithoutAGainEndTheSearch) {
 }
 
 // The first by hot times and the first by cold ones may both be handed out, and the latter is the
-// last of eight finalists, whose twins nobody compiled ahead.
-TEST_F(EndOfSearchTest, TwinsOfAllKernelsThatMayBeHandedOutAreVerifiedSideBySide) {
+// last of eight finalists, whose specialisations nobody compiled ahead.
+TEST_F(EndOfSearchTest, SpecialisationsOfAllKernelsThatMayBeHandedOutAreVerifiedSideBySide) {
   std::vector<KnownConfig> configs = fake::some_configs(120, false);
-  std::erase_if(configs, [](const KnownConfig& config) { return twins_of(config).size() < 3; });
+  std::erase_if(configs,
+                [](const KnownConfig& config) { return specialisations_of(config).size() < 3; });
   ASSERT_GE(configs.size(), 16u);
   SimulatedPools pools(16);
   const ProblemReport report = tuned(fake::request_of(configs, file("log")), pools);
-  EXPECT_TRUE(report.twins_verified);
+  EXPECT_TRUE(report.specialisations_verified);
   EXPECT_GT(pools.now() - pools.finals_ended_at(), SimulatedPools::kCompilation / 2)
       << "all was compiled before";
   EXPECT_LT(pools.now() - pools.finals_ended_at(),

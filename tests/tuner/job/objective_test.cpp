@@ -50,21 +50,24 @@ class ObjectiveTest : public testing::Test {
   const TempFolder folder_;
 };
 
-// Whether the log says that each predicated twin of the config was verified.
-bool verified_twins(const std::string& log, const std::string& config) {
-  std::vector<KnownConfig> twins = served_variants(check_config(parse_config(config)));
-  twins.erase(twins.begin());
+// Whether the log says that each predicated specialisation of the config was verified.
+bool verified_specialisations(const std::string& log, const std::string& config) {
+  std::vector<KnownConfig> specialisations = served_variants(check_config(parse_config(config)));
+  specialisations.erase(specialisations.begin());
   const std::string lines = read_file(log);
-  return !twins.empty() && std::all_of(twins.begin(), twins.end(), [&](const KnownConfig& twin) {
-    return lines.find("measure " + to_string(twin.config()) + "\n") != lines.npos;
-  });
+  return !specialisations.empty() &&
+         std::all_of(specialisations.begin(), specialisations.end(),
+                     [&](const KnownConfig& specialisation) {
+                       return lines.find("measure " + to_string(specialisation.config()) + "\n") !=
+                              lines.npos;
+                     });
 }
 
 std::string name_of_winner(const ProblemReport& report) {
   return to_string(report.winner.value().config.config());
 }
 
-TEST_F(ObjectiveTest, ARunByEitherObjectiveVerifiesTheTwinsOfTheFirstByBothRanks) {
+TEST_F(ObjectiveTest, ARunByEitherObjectiveVerifiesTheSpecialisationsOfTheFirstByBothRanks) {
   const std::string hot_winner = name_of_winner(tuned(Objective::hot));
   std::string coldest = hot_winner;
   double least_cold_us = std::numeric_limits<double>::infinity();
@@ -75,16 +78,16 @@ TEST_F(ObjectiveTest, ARunByEitherObjectiveVerifiesTheTwinsOfTheFirstByBothRanks
     coldest = row.config;
   }
   ASSERT_NE(coldest, hot_winner);
-  EXPECT_TRUE(verified_twins(file("log"), hot_winner));
-  EXPECT_TRUE(verified_twins(file("log"), coldest));
+  EXPECT_TRUE(verified_specialisations(file("log"), hot_winner));
+  EXPECT_TRUE(verified_specialisations(file("log"), coldest));
 
   fs::remove(file("a.db"));
   fs::remove(file("log"));
   EXPECT_EQ(name_of_winner(tuned(Objective::cold)), fastest_cold_);
-  EXPECT_TRUE(verified_twins(file("log"), fastest_cold_));
+  EXPECT_TRUE(verified_specialisations(file("log"), fastest_cold_));
   for (const Record& row : rows()) {
     if (row.outcome.ranking && row.outcome.ranking->rank == 1) {
-      EXPECT_TRUE(verified_twins(file("log"), row.config));
+      EXPECT_TRUE(verified_specialisations(file("log"), row.config));
       EXPECT_TRUE(row.outcome.ranking->verified);
     }
   }

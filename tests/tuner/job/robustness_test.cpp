@@ -165,7 +165,7 @@ TEST_F(RobustnessTest, AWorkerThatIsKilledOnceCostsNoCandidateItsOutcome) {
   EXPECT_EQ(stored.size(), configs.size());
   for (const auto& [config, disposition] : stored) EXPECT_EQ(disposition, "ok") << config;
   const Funnel& funnel = report.problems.at(0).funnel;
-  EXPECT_GE(funnel.retried, configs.size());  // and twins
+  EXPECT_GE(funnel.retried, configs.size());  // and specialisations
   EXPECT_EQ(funnel.survived, configs.size());
   EXPECT_TRUE(funnel.failed_by_environment.empty());
 }

@@ -219,7 +219,7 @@ TEST_F(SearchTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnComes) 
       // The one before may still be on its way back.
       if (!before.empty()) best_us = std::min(best_us, fake::time_us_of(before));
       before = line.substr(8);
-      if (++measured == 30) break;  // the winner's twins are not timed
+      if (++measured == 30) break;  // the winner's specialisations are not timed
     } else if (line.starts_with("best ")) {
       ++told;
       EXPECT_LE(std::stod(line.substr(5)), told_us);
@@ -235,15 +235,15 @@ TEST_F(SearchTest, EachCandidateRacesAgainstTheBestThatIsKnownWhenItsTurnComes) 
 TEST_F(SearchTest, FinalsVerifyEveryConfigThatTheWinnerIsServedAs) {
   const KnownConfig config = check_config(
       parse_config("vectorized_2d/BM=128,BN=64,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=0"));
-  ASSERT_TRUE(fake::twins_compile(config));
+  ASSERT_TRUE(fake::specialisations_compile(config));
   const TuneReport report = fake::tune_with_fakes({config}, file("a.db"), file("a.log"));
-  EXPECT_TRUE(report.problems.at(0).twins_verified);
+  EXPECT_TRUE(report.problems.at(0).specialisations_verified);
   std::vector<std::string> served;
   for (const KnownConfig& variant : served_variants(config)) {
     served.push_back(to_string(variant.config()));
   }
   ASSERT_EQ(served.size(), 4u);
-  // The twins side by side, in any order.
+  // The specialisations side by side, in any order.
   const std::vector<std::string> began = tried(file("a.log"), 100);
   EXPECT_THAT(began, testing::UnorderedElementsAreArray(served));
   EXPECT_EQ(began.front(), served.front());

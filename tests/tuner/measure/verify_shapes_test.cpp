@@ -50,10 +50,11 @@ TEST(VerifyShapesTest, TransposedOperandsAreTimedAsTheyAreStored) {
 }
 
 TEST(VerifyShapesTest, ATileOfOneRowLeavesOneRow) {
-  const KnownConfig twin = known(
+  const KnownConfig specialisation = known(
       "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=8,SKINNY_N=0,TA=0,TB=0,"
       "PRED=1");
-  for (const GemmCall& shape : small_verification_shapes(twin, 132)) EXPECT_GE(shape.problem.M, 1);
+  for (const GemmCall& shape : small_verification_shapes(specialisation, 132))
+    EXPECT_GE(shape.problem.M, 1);
 }
 
 TEST(VerifyShapesTest, AKernelForPointersIsCheckedOnUnalignedMatricesToo) {

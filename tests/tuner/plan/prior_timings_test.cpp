@@ -116,8 +116,8 @@ TEST(PriorTimingsTest, TheWidestAccessesThereStandForThoseOfEachOperandHere) {
 TEST(PriorTimingsTest, WherePointsWereTimedThemselvesNoOtherStandsForThem) {
   const auto points = some_points(4, 0);
   auto rows = timed(points, kA6000, packed_problem(512, 512, 512));
-  const auto twins = timed(some_points(4, 1), kA6000, packed_problem(512, 512, 512));
-  rows.insert(rows.end(), twins.begin(), twins.end());
+  const auto specialisations = timed(some_points(4, 1), kA6000, packed_problem(512, 512, 512));
+  rows.insert(rows.end(), specialisations.begin(), specialisations.end());
   const auto found = timings_for(rows, kA6000, k1024, points);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].evidence.log_ratios.size(), 8u);
