@@ -24,7 +24,9 @@ inline constexpr double kPartBytes = 2;
 // The defaults are those of sm_90. "Fitted" values come from times on an H100 80GB HBM3 (CUDA
 // 13.0): 7 of the problems recorded for two families (512, 1024, 4096x512x1024,
 // 256x256x8192, 4096, 16x4096x4096, 4096x4096x128), each config weighted by how close it is to the
-// best. 15 other problems checked them.
+// best. 15 other problems checked them. "Fitted together" values come from 41,573 times of fp32,
+// bf16, f16 and split operands at 435 problems, on an H100 and an H200, half of the problems held
+// back in turn (docs/notes/search/static_model.md).
 struct ModelConstants {
   // Share of its issue slots that a scheduler uses while it has FFMAs and the loads that feed them.
   // Fitted. Main loops without global loads reach 0.84 with 16x8 thread tiles and 0.83 with 8x8.
@@ -55,7 +57,7 @@ struct ModelConstants {
   double icache_bytes = 32768;
   double fetch_cycles = 0.8;
   // Load to use. Microbenchmarks give about 200 to 270 (L2) and 450 to 700 (DRAM) cycles from T4 to
-  // H100. Fitted within these.
+  // H100. Fitted together, within these.
   double l2_latency_cycles = 200;
   double dram_latency_cycles = 700;
   // What all SMs together get, for each. The L2 of an H100 delivers 5120 bytes a cycle to 132 SMs
@@ -71,9 +73,9 @@ struct ModelConstants {
   double l2_kept_share = 0.5;
   // H100 device copy: 2.99 of 3.35 TB/s.
   double dram_efficiency = 0.89;
-  // Launching a CTA, its address arithmetic, and draining its stores. Fitted.
+  // Launching a CTA, its address arithmetic, and draining its stores. Fitted together.
   double cta_overhead_cycles = 2000;
-  // Round trips to memory outside the main loop: the first slice, and C. Fitted.
+  // Round trips to memory outside the main loop: the first slice, and C. Fitted together.
   double start_round_trips = 1.3;
   // What each further stage adds to the start, of the time in which a slice arrives: chosen so that
   // equal configs rank by their stages. 4 stages took 2 % longer than 3 at 256 to 1024.
@@ -82,13 +84,13 @@ struct ModelConstants {
   // Fitted.
   double sum_step_cycles = 320;
   // SPLIT_K: a CTA's sums on their way to the workspace, a ticket, and the last one's first loads;
-  // then all shares at the rate at which one CTA loads. Fitted.
+  // then all shares at the rate at which one CTA loads. Fitted, the latency together with others.
   double share_latency_cycles = 3200;
   double share_bytes_per_cycle = 28;
   // REDUCE: shares whose loads a thread has under way at once (device/sum/share_reduce.cuh).
   double reduced_at_once = 16;
   // The same in a cluster, where shares stay in shared memory: two barriers of it and one round of
-  // loads between. Fitted.
+  // loads between. Fitted together.
   double cluster_sum_cycles = 1300;
   // Which share of the SMs clusters of more CTAs than `small_cluster` reach before some SM gets a
   // second one: a cluster lies within one of the GPU's processing clusters, whose SMs it seldom
@@ -108,9 +110,8 @@ struct ModelConstants {
   double smem_bytes_per_cycle = 128;
   // How tensor cores, TMA and shared memory overlap under wgmma: as pipe_exponent.
   double warpgroup_exponent = 8.5;
-  // Of kernels by wgmma, here and above fitted to 19,206 timings of 289 problems in bf16 and f16,
-  // half of them held back in turn (docs/notes/search/static_model.md). Before the first and after
-  // the last multiplication of a CTA.
+  // Of kernels by wgmma, fitted together as far as cut_tiles_factor: before the first and after the
+  // last multiplication of a CTA.
   double warpgroup_edge_cycles = 3400;
   // A launch with clusters; how much longer launches take whose CTAs share loads, and whose CTAs
   // share a tile along K; a launch that adds up the parts of cut tiles, which overlaps with the

@@ -155,7 +155,7 @@ WarpgroupCycles warpgroup_cycles(const Traits& traits, const WarpgroupStep& step
   cycles.load = steps * std::max(step.load, asked);
   cycles.total =
       steps * (asked > step.load ? step_cycles(step, asked, traits, constants) : step.total) +
-      ends * (constants.warpgroup_edge_cycles + store) + gaps * store +
+      ends * constants.warpgroup_edge_cycles + (ends + gaps) * store +
       share.tiles * share_cycles(traits);
   if (traits.cluster_ctas > 1) cycles.total += constants.cluster_launch_cycles;
   if (shares_tiles) {

@@ -48,6 +48,7 @@ struct ModelSearchConstants {
   // With a prior, first come the best's variants in one parameter whose expected log time is at
   // most so much greater than the best's.
   double likely_variant = 0.035;
+  // So many of them, the likeliest: where launches take 3 us nearly all are likely.
   std::size_t most_variants = 12;
   // Of more results so many are observed: half of them the best, the rest evenly.
   std::size_t most_observed = 300;
