@@ -16,7 +16,7 @@ from programs import FolderTest, skip_without_gpu  # noqa: E402
 
 FOLDER = pathlib.Path(sys.argv.pop(1))
 ROWS = """SELECT c.config, min(m.recorded_at) FROM measurements m JOIN candidates c ON c.id = m.candidate_id
-          WHERE m.rank IS NULL GROUP BY 1"""
+          WHERE m.rank IS NULL AND c.family NOT LIKE 'cublas%' GROUP BY 1"""
 
 
 class RunsTest(FolderTest):
@@ -54,7 +54,7 @@ class RunsTest(FolderTest):
         self.assertEqual(len(now), 300)
 
     def known(self):
-        """When each config that the search tried was stored first."""
+        """When each kernel that the search tried was stored first; libraries' algorithms are beyond the budget."""
         try:
             return dict(self.rows(ROWS))
         except sqlite3.OperationalError:  # it is being made
