@@ -50,10 +50,8 @@ constexpr gt_accuracy c_accuracy_of(Accuracy accuracy) {
 static_assert(std::size(gt_gemm_call{}.operands) == kMostOperands);
 static_assert(c_accuracy_of(Accuracy::fp32) == GT_ACCURACY_FP32 &&
               c_accuracy_of(Accuracy::tf32) == GT_ACCURACY_TF32 &&
-              c_accuracy_of(Accuracy::fp32_3xtf32) == GT_ACCURACY_FP32_3XTF32 &&
               c_accuracy_of(Accuracy::fp32_f16x3) == GT_ACCURACY_FP32_F16X3 &&
               c_accuracy_of(Accuracy::fp32_bf16x6) == GT_ACCURACY_FP32_BF16X6 &&
-              c_accuracy_of(Accuracy::bf16x3) == GT_ACCURACY_BF16X3 &&
               c_accuracy_of(Accuracy::sums_fp32) == GT_ACCURACY_SUMS_FP32 &&
               c_accuracy_of(Accuracy::sums_fp16) == GT_ACCURACY_SUMS_FP16 &&
               c_accuracy_of(Accuracy::sums_s32) == GT_ACCURACY_SUMS_S32);

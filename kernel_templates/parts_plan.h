@@ -32,7 +32,7 @@ ParamDecl<Params> class_param(const char* name, int Params::*member) {
   return {name,
           member,
           {kClassF16x3, kClassBf16x6},
-          "4: two f16 parts of an operand, 5: three bf16 parts",
+          "3: two f16 parts of an operand, 4: three bf16 parts",
           Role::accuracy,
           kClassF16x3};
 }

@@ -23,5 +23,5 @@ for layout in nn nt; do
 done
 steps 8192x8192x8192 nn BM=128,BN=128,GROUPS=2
 for size in 4096x4096x4096 2048x2048x2048; do
-  steps $size nn BM=128,BN=128,GROUPS=2 fp32_bf16x6 ,ACCURACY=5
+  steps $size nn BM=128,BN=128,GROUPS=2 fp32_bf16x6 ,ACCURACY=4
 done

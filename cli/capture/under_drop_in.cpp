@@ -20,7 +20,6 @@
 #include "core/files/own_binary.h"
 #include "core/text/printable.h"
 #include "core/types/accuracy.h"
-#include "kernel_templates/registry/registry.h"
 
 namespace gemm_tune {
 namespace {
@@ -191,13 +190,7 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
                      " is itself run by gemm-tune run, capture or speed-up, and only one of them "
                      "would see the program's calls: leave one out");
   }
-  if (const std::optional<std::string> accuracy = asked_accuracy()) {
-    Signature types;
-    types.accuracy = fp32_accuracy_named(*accuracy);
-    if (const std::optional<std::string> why = why_unserved(types)) {
-      throw UsageError(kFp32AccuracyVariable + (" is '" + *accuracy + "': ") + *why);
-    }
-  }
+  if (const std::optional<std::string> accuracy = asked_accuracy()) fp32_accuracy_named(*accuracy);
   library_file(kDropIn);
 }
 

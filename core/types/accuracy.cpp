@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/types/accuracy.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/error.h"
 #include "core/text/printable.h"
 
@@ -9,8 +12,9 @@ namespace gemm_tune {
 std::optional<Accuracy> accuracy_named(std::string_view text) {
   int number = 1;
   for (const AccuracyInfo& info : kAccuracyTable) {
-    const auto is_alias = [&](const char* alias) { return alias != nullptr && alias == text; };
-    if (info.name == text || is_alias(info.aliases[0]) || is_alias(info.aliases[1])) {
+    const auto is_text = [&](const char* alias) { return alias != nullptr && alias == text; };
+    if (is_text(info.name) ||
+        std::any_of(std::begin(info.aliases), std::end(info.aliases), is_text)) {
       return static_cast<Accuracy>(number);
     }
     ++number;

@@ -2,8 +2,8 @@
 // The table of accuracy classes: how the products of a result are made and added up.
 //
 // A class is a promise: core/types/error_bound.h derives the largest error from its row, and every
-// kernel of the class is verified against that. A class is listed even if no family has kernels of
-// it yet; families say what they serve (KernelFamily::supports()). Values; any thread.
+// kernel of the class is verified against that. A scheme that another one beats in speed and in
+// error has no class: its names are aliases of the other one's. Values; any thread.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ namespace gemm_tune {
 
 struct AccuracyInfo {
   const char* name;
-  const char* aliases[2];  // XLA's and Triton's names; null where they have none
+  // XLA's and Triton's names, also those of schemes whose errors are larger; null behind them.
+  const char* aliases[5];
   OperandKind operands;
   bool uses_tensor_cores;
   int parts_bits;     // significand bits that the parts of an operand keep; 0: all of them
@@ -41,28 +42,10 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      0,
      24,
      "fp32 throughout, each step rounded once"},
-    {"tf32",
-     {"TF32_TF32_F32", nullptr},
-     OperandKind::f32,
-     true,
-     11,
-     1,
-     0,
-     24,
-     "operands rounded to tf32"},
-    {"fp32_3xtf32",
-     {"TF32_TF32_F32_X3", "tf32x3"},
-     OperandKind::f32,
-     true,
-     22,
-     3,
-     32,
-     24,
-     "operands split into two tf32 parts",
-     0,
-     2},
+    {"tf32", {"TF32_TF32_F32"}, OperandKind::f32, true, 11, 1, 0, 24, "operands rounded to tf32"},
+    // Two bf16 parts make as many products, and keep 16 bits.
     {"fp32_f16x3",
-     {nullptr, nullptr},
+     {"bf16x3", "BF16_BF16_F32_X3"},
      OperandKind::f32,
      true,
      22,
@@ -72,8 +55,9 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      "operands scaled and split into two f16 parts",
      17,
      2},
+    // Three products of tf32 parts take as long as six of bf16, and their parts keep 22 bits.
     {"fp32_bf16x6",
-     {"BF16_BF16_F32_X6", "bf16x6"},
+     {"bf16x6", "BF16_BF16_F32_X6", "fp32_3xtf32", "tf32x3", "TF32_TF32_F32_X3"},
      OperandKind::f32,
      true,
      24,
@@ -83,19 +67,8 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      "operands split into three bf16 parts",
      0,
      3},
-    {"bf16x3",
-     {"BF16_BF16_F32_X3", nullptr},
-     OperandKind::f32,
-     true,
-     16,
-     3,
-     32,
-     24,
-     "operands split into two bf16 parts",
-     0,
-     2},
     {"sums_fp32",
-     {nullptr, nullptr},
+     {},
      OperandKind::narrow_floating,
      true,
      0,
@@ -104,7 +77,7 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      24,
      "exact products, sums in fp32 as tensor cores round them"},
     {"sums_fp16",
-     {nullptr, nullptr},
+     {},
      OperandKind::narrow_floating,
      true,
      0,
@@ -112,15 +85,7 @@ inline constexpr AccuracyInfo kAccuracyTable[] = {
      32,
      11,
      "exact products, sums in fp16 that are promoted to fp32"},
-    {"sums_s32",
-     {nullptr, nullptr},
-     OperandKind::whole,
-     true,
-     0,
-     1,
-     0,
-     0,
-     "exact products and sums in s32"},
+    {"sums_s32", {}, OperandKind::whole, true, 0, 1, 0, 0, "exact products and sums in s32"},
 };
 
 constexpr const AccuracyInfo& info_of(Accuracy accuracy) {

@@ -165,9 +165,8 @@ KernelFamily family() {
        {"ACCURACY",
         &Params::ACCURACY,
         {kTf32, kSumsFp32, kSumsFp16},
-        "accuracy class: 2 for tf32, of f32; 7 for sums in fp32; 8 for sums of f16 in fp16, added "
-        "in "
-        "fp32 every 32 k",
+        "accuracy class: 2 for tf32, of f32; 5 for sums in fp32; 6 for sums of f16 in fp16, added "
+        "in fp32 every 32 k",
         Role::accuracy,
         kSumsFp32}},
       rules().list, &reject, &traits);

@@ -12,11 +12,11 @@ namespace gemm_tune::mma {
 
 struct Params {
   int AB, CD, BM, BN, BK, WM, WN, MMA_K, STAGES, ASYNC, VEC, RASTER, SPLIT_K, TA, TB, PRED;
-  int REPACK = 0, POINTERS = 0, VECS = 0, CLUSTER = 0, ACCURACY = 7;
+  int REPACK = 0, POINTERS = 0, VECS = 0, CLUSTER = 0, ACCURACY = 5;
 };
 
 // Numbers of accuracy classes (core/types/accuracy.h).
-constexpr int kTf32 = 2, kSumsFp32 = 7, kSumsFp16 = 8;
+constexpr int kTf32 = 2, kSumsFp32 = 5, kSumsFp16 = 6;
 
 // Whether sums are in fp16, which are added in fp32 every two k steps.
 constexpr bool promotes(const Params& p) { return p.ACCURACY == kSumsFp16; }

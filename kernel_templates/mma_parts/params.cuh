@@ -103,7 +103,7 @@ constexpr const char* reject(const Params& p) {
   if (p.STAGES < 2 || p.STAGES > 8) return "STAGES must lie between 2 and 8";
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
   if (p.ACCURACY != parts::kClassF16x3 && p.ACCURACY != parts::kClassBf16x6) {
-    return "ACCURACY must be 4 or 5";
+    return "ACCURACY must be 3 or 4";
   }
   if (!is_widened_type(p.TYPE_A) || !is_widened_type(p.TYPE_B)) return kBadWidenedType;
   return first_broken(rules(), p);

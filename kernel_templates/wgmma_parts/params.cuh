@@ -97,7 +97,7 @@ constexpr auto rules() {
 
 constexpr const char* reject(const Params& p) {
   if (!is_flag(p.TA) || !is_flag(p.TB)) return "TA and TB must be 0 or 1";
-  if (p.ACCURACY != kClassF16x3 && p.ACCURACY != kClassBf16x6) return "ACCURACY must be 4 or 5";
+  if (p.ACCURACY != kClassF16x3 && p.ACCURACY != kClassBf16x6) return "ACCURACY must be 3 or 4";
   if (!is_widened_type(p.TYPE_A) || !is_widened_type(p.TYPE_B)) return kBadWidenedType;
   return first_broken(rules(), p);
 }

@@ -133,7 +133,7 @@ TEST_F(ChooseTest, Fp32ServesAClassWithoutADefaultUntilASearchFoundAKernel) {
       "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,TA=0,TB=0";
   store_measured(database_, kA6000, problem, in_parts, 90);
   EXPECT_EQ(text(choice(problem)), in_parts);
-  EXPECT_EQ(choice("1024x1024x1024:type=f32+bf16x3").match, Match::none);  // no family has it
+  EXPECT_EQ(choice("1024x1024x1024:type=f32/bf16/f32/f32+tf32").match, Match::none);  // no family
   const DeviceKey a100{"sm_80", "NVIDIA A100-SXM4-80GB", 108};
   EXPECT_EQ(choice(problem, a100).config->family->name, "mma_parts");
 }

@@ -249,8 +249,8 @@ TEST_F(ExportHeaderTest, AKernelOfAnotherClassThanItsTypesServesThatClassAlone) 
   const char* const f16 = "AB=1,CD=1,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8";
   store_measured(database, kA6000, "512x512x512", kWholeTiles, 20);
   store_measured(database, kA6000, "256x512x512:type=f32+tf32", mma(tf32, "2"), 5);
-  store_measured(database, kA6000, "512x512x512:type=f16", mma(f16, "7"), 6);
-  store_measured(database, kA6000, "256x512x512:type=f16+sums_fp16", mma(f16, "8"), 4);
+  store_measured(database, kA6000, "512x512x512:type=f16", mma(f16, "5"), 6);
+  store_measured(database, kA6000, "256x512x512:type=f16+sums_fp16", mma(f16, "6"), 4);
   write_header(database, "sm_86");
   write("main.cpp", R"cpp(
 #include "gemm_tune_sm_86.h"

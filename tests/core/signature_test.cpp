@@ -76,8 +76,13 @@ TEST(SignatureTest, ATextIsReadBack) {
   }
   EXPECT_EQ(parse_signature("bf16"), signature_of(ElementType::bf16));
   EXPECT_EQ(parse_signature("f32+fp32"), Signature());
-  EXPECT_EQ(parse_signature("f32+TF32_TF32_F32_X3"), parse_signature("f32+fp32_3xtf32"));
-  EXPECT_EQ(parse_signature("f32+bf16x6"), parse_signature("f32+fp32_bf16x6"));
+  for (const char* alias :
+       {"bf16x6", "BF16_BF16_F32_X6", "fp32_3xtf32", "tf32x3", "TF32_TF32_F32_X3"}) {
+    EXPECT_EQ(to_string(parse_signature("f32+" + std::string(alias))), "f32+fp32_bf16x6") << alias;
+  }
+  for (const char* alias : {"bf16x3", "BF16_BF16_F32_X3"}) {
+    EXPECT_EQ(to_string(parse_signature("f32+" + std::string(alias))), "f32+fp32_f16x3") << alias;
+  }
   for (const char* text : {"", "f64", "fp16", "bf16/f32", "f16/f16/f32/f32/f32", "f16/", "/f16",
                            "f32+", "+tf32", "f32+mixed", "bf16+tf32", "f32+sums_s32"}) {
     EXPECT_THROW(parse_signature(text), UsageError) << text;

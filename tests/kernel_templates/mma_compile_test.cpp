@@ -34,12 +34,12 @@ TEST(PartsCompile, WithoutSpillsOrSerialisedInstructions) {
   for (const char* text :
        {"wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=0,TB=1",
         "wgmma_parts/BM=64,BN=128,GROUPS=1,PROMOTE=32,TA=1,TB=0",
-        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5",
-        "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=1,TB=1,ACCURACY=5",
-        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
-        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5,TYPE_B=2",
+        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4",
+        "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=1,TB=1,ACCURACY=4",
+        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=4,TYPE_B=2",
+        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4,TYPE_B=2",
         "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=1,TB=0,TYPE_B=1",
-        "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=64,TA=1,TB=1,ACCURACY=5,TYPE_A=2"}) {
+        "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=64,TA=1,TB=1,ACCURACY=4,TYPE_A=2"}) {
     const KnownConfig config = known(text);
     const CompileResult result = compile(config, compile_target(config, "sm_90"));
     ASSERT_TRUE(result.ok) << text << ": " << result.log;
@@ -57,7 +57,7 @@ TEST(PartsCompile, ByMmaWithoutSpillsOnEveryArchitecture) {
   expect_clean("mma_parts/BM=128,BN=128,BK=32,WM=32,WN=64,MMA_K=16,STAGES=3,TA=0,TB=1", 89);
   expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=4,TA=1,TB=1", 90);
   expect_clean("mma_parts/BM=128,BN=96,BK=32,WM=32,WN=48,MMA_K=16,STAGES=3,TA=0,TB=0", 120);
-  expect_clean("mma_parts/BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=5",
+  expect_clean("mma_parts/BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=4",
                80);
 }
 
@@ -65,11 +65,11 @@ TEST(PartsCompile, ByMmaWithoutSpillsOnEveryArchitecture) {
 TEST(PartsCompile, OfTwoTypesByMmaWithoutSpillsOnEveryArchitecture) {
   expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1", 75);
   const std::string wide = "mma_parts/BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,";
-  expect_clean(wide + "TA=0,TB=1,ACCURACY=5,TYPE_B=2", 80);
-  expect_clean(wide + "TA=1,TB=1,ACCURACY=5,TYPE_A=2", 86);
+  expect_clean(wide + "TA=0,TB=1,ACCURACY=4,TYPE_B=2", 80);
+  expect_clean(wide + "TA=1,TB=1,ACCURACY=4,TYPE_A=2", 86);
   expect_clean(wide + "TA=1,TB=0,TYPE_B=1", 89);
-  expect_clean(wide + "TA=0,TB=0,ACCURACY=5,TYPE_B=2", 90);
-  expect_clean(wide + "TA=1,TB=0,ACCURACY=5,TYPE_B=2", 120);
+  expect_clean(wide + "TA=0,TB=0,ACCURACY=4,TYPE_B=2", 90);
+  expect_clean(wide + "TA=1,TB=0,ACCURACY=4,TYPE_B=2", 120);
 }
 
 // Between them every layout, type, way of copying and kind of edge.
@@ -116,11 +116,11 @@ TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
       120);
   expect_clean(
       "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
-      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=8",
+      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=6",
       86);
   expect_clean(
       "mma/AB=1,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
-      "SPLIT_K=1,TA=0,TB=1,PRED=1,ACCURACY=8",
+      "SPLIT_K=1,TA=0,TB=1,PRED=1,ACCURACY=6",
       75);
 }
 

@@ -49,7 +49,7 @@ TEST(Mma, RejectsForTheReasonAtFault) {
       {"AB=0,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1",
        "f32 is of the class tf32, f16 of sums_fp32 or sums_fp16, bf16 of sums_fp32"},
       {"AB=2,CD=0,BM=32,BN=32,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1,"
-       "ACCURACY=8",
+       "ACCURACY=6",
        "f32 is of the class tf32, f16 of sums_fp32 or sums_fp16, bf16 of sums_fp32"},
       {"AB=2,CD=0,BM=32,BN=40,BK=32,WM=16,WN=16,MMA_K=16,STAGES=2,ASYNC=0,VEC=8,RASTER=8,SPLIT_K=1",
        "tile sizes must be multiples of 16 up to 1024"},
@@ -114,7 +114,7 @@ TEST(Mma, PromotesSumsOfFp16EveryTwoSteps) {
   const std::string rest = "MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,SPLIT_K=1,TA=0,TB=1,PRED=1";
   const std::string tile = "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=32,";
   const Traits plain = known(tile + rest).traits;
-  const Traits promoted = known(tile + rest + ",ACCURACY=8").traits;
+  const Traits promoted = known(tile + rest + ",ACCURACY=6").traits;
   EXPECT_EQ(promoted.signature, parse_signature("f16+sums_fp16"));
   EXPECT_EQ(promoted.promoted_k, 32);
   EXPECT_EQ(plain.promoted_k, 0);
@@ -160,7 +160,7 @@ TEST(Mma, ServesUntunedProblemsOfItsSignatures) {
                                          "MMA_K=8,STAGES=2,ASYNC=0,VEC=4,RASTER=8,SPLIT_K=1,TA=0,"
                                          "TB=0,PRED=1,ACCURACY=2");
   EXPECT_EQ(untuned("f16+sums_fp16", 75),
-            "mma/AB=1,CD=1," + tile + "MMA_K=8," + rest + ",ACCURACY=8");
+            "mma/AB=1,CD=1," + tile + "MMA_K=8," + rest + ",ACCURACY=6");
   EXPECT_EQ(untuned("bf16+sums_fp16", 90), "");
   EXPECT_EQ(untuned("bf16", 75), "");
   EXPECT_EQ(untuned("f32+tf32", 75), "");
@@ -194,9 +194,13 @@ TEST(Signatures, WithoutKernelsHaveTheReason) {
   EXPECT_EQ(why_unserved(signature_of(ElementType::f16, ElementType::bf16)),
             "no kernel family has kernels of the types f16/f16/bf16/bf16 yet");
   EXPECT_EQ(why_unserved(parse_signature("f32+tf32")), std::nullopt);
-  EXPECT_EQ(why_unserved(parse_signature("f32+bf16x3")),
-            "no kernel family has the accuracy class bf16x3 (operands split into two bf16 parts) "
-            "yet");
+  EXPECT_EQ(why_unserved(parse_signature("f32/bf16/f32/f32+tf32")),
+            "no kernel family has the accuracy class tf32 (operands rounded to tf32) for "
+            "f32/bf16/f32/f32 yet");
+  for (const AccuracyInfo& info : kAccuracyTable) {
+    if (info.operands != OperandKind::f32) continue;
+    EXPECT_TRUE(is_served(parse_signature("f32+" + std::string(info.name)))) << info.name;
+  }
 }
 
 TEST(Mma, ServesProblemsOfItsTypesOnly) {

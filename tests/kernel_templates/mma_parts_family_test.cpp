@@ -23,7 +23,7 @@ TEST(MmaParts, ServesItsAccuracyClassesAndNoOther) {
   const KernelFamily& family = *find_family("mma_parts");
   EXPECT_TRUE(family.supports(parse_signature("f32+fp32_f16x3")));
   EXPECT_TRUE(family.supports(parse_signature("f32+fp32_bf16x6")));
-  EXPECT_FALSE(family.supports(parse_signature("f32+bf16x3")));
+  EXPECT_FALSE(family.supports(parse_signature("f32+tf32")));
   EXPECT_FALSE(family.supports(parse_signature("f32")));
   EXPECT_TRUE(legal_for(by_mma(kOfAmpere), parse_problem("33x41x7:type=f32+fp32_f16x3:batch=3")));
   EXPECT_FALSE(legal_for(by_mma(kOfAmpere), parse_problem("33x41x7")));
@@ -37,12 +37,12 @@ TEST(MmaParts, ServesOneOperandOfThePartsType) {
   }
   EXPECT_FALSE(family.supports(parse_signature("f32/f16/f32/f32+bf16x6")));
   EXPECT_FALSE(family.supports(parse_signature("f32/bf16/f32/f32")));
-  const Traits of_two = by_mma(std::string(kOfAmpere) + ",ACCURACY=5,TYPE_B=2").traits;
+  const Traits of_two = by_mma(std::string(kOfAmpere) + ",ACCURACY=4,TYPE_B=2").traits;
   EXPECT_EQ(of_two.smem_bytes, 3 * (3 * 128 + 64) * 32 * 2);
 }
 
 TEST(MmaParts, OfTwoTypesReadRowsInPlaceOrCopyThem) {
-  const KnownConfig config = by_mma(std::string(kOfAmpere) + ",ACCURACY=5,TYPE_B=2");
+  const KnownConfig config = by_mma(std::string(kOfAmpere) + ",ACCURACY=4,TYPE_B=2");
   const auto args_of = [&](const char* problem_text) {
     const Problem problem = parse_problem(problem_text);
     GemmCall call = packed_call(problem);
@@ -74,7 +74,7 @@ TEST(MmaParts, KnowsWhatItsInstructionsNeed) {
   EXPECT_FALSE(of_turing.async_copy);
   EXPECT_EQ(plain.smem_bytes, 3 * 2 * (128 + 64) * 32 * 2);
   EXPECT_FALSE(by_mma(kOfAmpere).is_exportable());
-  const Traits of_bf16 = by_mma(std::string(kOfAmpere) + ",ACCURACY=5").traits;
+  const Traits of_bf16 = by_mma(std::string(kOfAmpere) + ",ACCURACY=4").traits;
   EXPECT_EQ(of_bf16.smem_bytes, 3 * 3 * (128 + 64) * 32 * 2);
   EXPECT_EQ(of_bf16.signature, parse_signature("f32+fp32_bf16x6"));
 }
@@ -92,7 +92,7 @@ TEST(MmaParts, RejectsForTheReasonAtFault) {
             "a CTA's warps are a power of two");
   EXPECT_EQ(reason("BM=64,BN=64,BK=32,WM=64,WN=64,MMA_K=16,STAGES=2"),
             "registers hold no blocks beside the sums");
-  EXPECT_EQ(reason("ACCURACY=5,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2"),
+  EXPECT_EQ(reason("ACCURACY=4,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2"),
             "bf16 parts need instructions of depth 16");
   EXPECT_EQ(reason("BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=3"),
             "more than two stages need cp.async");
@@ -147,12 +147,12 @@ TEST(MmaParts, ServesUntunedProblemsWhereItPaysOnEveryCard) {
             "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0");
   for (const int sm : {86, 89, 90, 100, 120}) EXPECT_EQ(untuned("f32+fp32_f16x3", sm), "") << sm;
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 80),
-            "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=5");
+            "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=4");
   EXPECT_EQ(
       untuned("f32/bf16/f32/f32+fp32_bf16x6", 80),
-      "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=5,TYPE_B=2");
+      "mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=4,TYPE_B=2");
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 75), "");
-  EXPECT_EQ(untuned("f32+bf16x3", 80), "");
+  EXPECT_EQ(untuned("f32+tf32", 80), "");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr const char* kVectorized =
 // Three parts of A would take 2.4e19 bytes, more than 64 bits count.
 TEST(PlanTest, MatricesBeyondEveryAddressHaveNone) {
   const KnownConfig config = check_config(
-      parse_config("wgmma_parts/BM=64,BN=16,GROUPS=1,PROMOTE=32,TA=0,TB=0,ACCURACY=5"));
+      parse_config("wgmma_parts/BM=64,BN=16,GROUPS=1,PROMOTE=32,TA=0,TB=0,ACCURACY=4"));
   const auto plan_at = [&](const std::string& sizes) {
     return config.plan(parse_problem(sizes + ":type=f32+fp32_bf16x6"), 132);
   };

@@ -23,13 +23,12 @@ KnownConfig with_parts(const std::string& rest) { return known("wgmma_parts/" + 
 
 constexpr const char* kUsual = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0";
 
-constexpr const char* kOfBf16 = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5";
+constexpr const char* kOfBf16 = "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4";
 
 TEST(Parts, ServesItsAccuracyClassesAndNoOther) {
   const KernelFamily& family = *find_family("wgmma_parts");
   EXPECT_TRUE(family.supports(parse_signature("f32+fp32_f16x3")));
   EXPECT_TRUE(family.supports(parse_signature("f32+fp32_bf16x6")));
-  EXPECT_FALSE(family.supports(parse_signature("f32+bf16x3")));
   EXPECT_FALSE(family.supports(parse_signature("f32")));
   EXPECT_FALSE(family.supports(parse_signature("f32+tf32")));
   EXPECT_FALSE(find_family("warp_tiled")->supports(parse_signature("f32+fp32_f16x3")));
@@ -43,7 +42,7 @@ TEST(Parts, ServesItsAccuracyClassesAndNoOther) {
 }
 
 constexpr const char* kOfTwoTypes =
-    "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2";
+    "BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=4,TYPE_B=2";
 
 TEST(Parts, ServesOneOperandOfThePartsType) {
   const KernelFamily& family = *find_family("wgmma_parts");
@@ -88,7 +87,7 @@ TEST(Parts, OfTwoTypesReadTheOneOf16BitsInPlace) {
 
 TEST(Parts, OfTwoTypesReadRowsAcrossInBlocks) {
   const KnownConfig config =
-      with_parts("BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=5,TYPE_B=2");
+      with_parts("BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4,TYPE_B=2");
   EXPECT_EQ(config.traits.stages, 3);
   const LaunchPlan plan =
       config.plan(parse_problem("1000x2000x72:type=f32/bf16/f32/f32+bf16x6"), kHopperSms);
@@ -264,7 +263,7 @@ TEST(Parts, AreUntunedConfigsOfTheClassThatIsAsked) {
   EXPECT_EQ(untuned("f32/bf16/f32/f32+bf16x6", 90),
             "wgmma_parts/" + std::string(kOfBf16) + ",TYPE_B=2");
   EXPECT_EQ(untuned("f32/f16/f32/f32+bf16x6", 90), "");
-  EXPECT_EQ(untuned("f32+bf16x3", 90), "");
+  EXPECT_EQ(untuned("f32+tf32", 90), "");
   EXPECT_EQ(untuned("f32+fp32_bf16x6", 80), "");
 }
 

@@ -203,6 +203,6 @@ def test_an_accuracy_class_is_part_of_the_problem():
     a, b, out = DeviceArray(rand(3, 5)), DeviceArray(rand(5, 4)), DeviceArray(np.empty((3, 4), np.float32))
     [call] = _core.calls_of(a, b, None, out, None, "fp32_f16x3")
     assert call["problem"] == "3x4x5:type=f32+fp32_f16x3"
-    for wrong, sentence in (("fp16", "must be one of fp32, "), ("sums_fp16", "must be one of fp32, "), ("bf16x3", "no kernel family"), (7, "a text")):
+    for wrong, sentence in (("fp16", "must be one of fp32, "), ("sums_fp16", "must be one of fp32, "), ("mixed", "must be one of fp32, "), (7, "a text")):
         with pytest.raises(gemm_tune.ArgumentError, match=sentence):
             _core.calls_of(a, b, None, out, None, wrong)

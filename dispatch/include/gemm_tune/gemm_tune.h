@@ -133,13 +133,11 @@ typedef enum gt_accuracy {
                                   else SUMS_S32 */
   GT_ACCURACY_FP32 = 1,        /* fp32 throughout, each step rounded once */
   GT_ACCURACY_TF32 = 2,        /* fp32 operands rounded to tf32 */
-  GT_ACCURACY_FP32_3XTF32 = 3, /* fp32 operands split into two tf32 parts */
-  GT_ACCURACY_FP32_F16X3 = 4,  /* fp32 operands scaled and split into two fp16 parts */
-  GT_ACCURACY_FP32_BF16X6 = 5, /* fp32 operands split into three bf16 parts */
-  GT_ACCURACY_BF16X3 = 6,      /* fp32 operands split into two bf16 parts */
-  GT_ACCURACY_SUMS_FP32 = 7,   /* exact products, sums in fp32 as tensor cores round them */
-  GT_ACCURACY_SUMS_FP16 = 8,   /* exact products, sums in fp16 that are promoted to fp32 */
-  GT_ACCURACY_SUMS_S32 = 9,    /* whole numbers: exact products and sums */
+  GT_ACCURACY_FP32_F16X3 = 3,  /* fp32 operands scaled and split into two fp16 parts */
+  GT_ACCURACY_FP32_BF16X6 = 4, /* fp32 operands split into three bf16 parts */
+  GT_ACCURACY_SUMS_FP32 = 5,   /* exact products, sums in fp32 as tensor cores round them */
+  GT_ACCURACY_SUMS_FP16 = 6,   /* exact products, sums in fp16 that are promoted to fp32 */
+  GT_ACCURACY_SUMS_S32 = 7,    /* whole numbers: exact products and sums */
   GT_ACCURACY_MAX = 0x7fffffff
 } gt_accuracy;
 

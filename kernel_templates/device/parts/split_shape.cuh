@@ -9,7 +9,7 @@
 namespace gemm_tune::parts {
 
 // Accuracy classes, by the numbers of Accuracy (core/types/accuracy.h).
-constexpr int kClassF16x3 = 4, kClassBf16x6 = 5;
+constexpr int kClassF16x3 = 3, kClassBf16x6 = 4;
 constexpr int parts_of(int accuracy) { return accuracy == kClassF16x3 ? 2 : 3; }
 
 // Parts of f16, which has few exponents, are those of scaled lines; parts of bf16 need no scale.

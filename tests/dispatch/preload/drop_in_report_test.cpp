@@ -369,8 +369,8 @@ TEST_F(ReportTest, AnAccuracyThatNoKernelHasIsNamedOnce) {
     EXPECT_EQ(lines.size(), 3U);
     return lines.empty() ? "" : lines[0].value("error", "");
   };
-  const std::string none = "no kernel serves 100x8x8: no kernel family has the class";
-  EXPECT_EQ(error("bf16x3", none), "GEMM_TUNE_BLAS_ACCURACY is 'bf16x3': " + none);
+  const std::string none = "no kernel serves 100x8x8: sm_75 has no kernel of f32+tf32";
+  EXPECT_EQ(error("tf32", none), "GEMM_TUNE_BLAS_ACCURACY is 'tf32': " + none);
   EXPECT_EQ(error("fp32", none), "");
   EXPECT_EQ(error("fp32_f16x3", "nothing tuned for sm_90 fits 100x8x8"), "");
 }

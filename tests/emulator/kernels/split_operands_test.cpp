@@ -16,9 +16,9 @@ const char* const kConfig = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB
 const char* const kBothAcross = "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=64,TA=1,TB=0";
 const char* const kOneAcross = "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=0,TB=0";
 
-const char* const kOfBf16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5";
+const char* const kOfBf16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=4";
 const char* const kOtherOfBf16 =
-    "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=32,TA=1,TB=0,ACCURACY=5";
+    "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=32,TA=1,TB=0,ACCURACY=4";
 
 const char* const kByMma = "mma_parts/BM=32,BN=32,BK=32,WM=16,WN=32,MMA_K=16,STAGES=3,TA=0,TB=1";
 const char* const kOtherByMma =
@@ -27,9 +27,9 @@ const char* const kByMmaOfTuring =
     "mma_parts/BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0";
 
 const char* const kOfBf16ByMma =
-    "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=5";
+    "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=4";
 const char* const kOtherOfBf16ByMma =
-    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5";
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=4";
 
 const char* const kBesideF16 = "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=32,TA=0,TB=0,TYPE_A=1";
 const char* const kBesideF16ByMma =
@@ -37,14 +37,14 @@ const char* const kBesideF16ByMma =
 
 // One operand of 16 bits, on either side, its rows along K or across.
 const char* const kOfTwoTypes[] = {
-    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
-    "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=32,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
-    "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=64,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
+    "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=0,TB=1,ACCURACY=4,TYPE_B=2",
+    "wgmma_parts/BM=64,BN=80,GROUPS=1,PROMOTE=32,TA=1,TB=0,ACCURACY=4,TYPE_B=2",
+    "wgmma_parts/BM=128,BN=32,GROUPS=2,PROMOTE=64,TA=1,TB=1,ACCURACY=4,TYPE_A=2",
     "wgmma_parts/BM=64,BN=32,GROUPS=1,PROMOTE=64,TA=1,TB=0,TYPE_B=1",
     kBesideF16,
-    "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=5,TYPE_B=2",
-    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=5,TYPE_B=2",
-    "mma_parts/BM=64,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=1,TB=1,ACCURACY=5,TYPE_A=2",
+    "mma_parts/BM=32,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=0,TB=1,ACCURACY=4,TYPE_B=2",
+    "mma_parts/BM=64,BN=32,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0,ACCURACY=4,TYPE_B=2",
+    "mma_parts/BM=64,BN=32,BK=32,WM=32,WN=16,MMA_K=16,STAGES=3,TA=1,TB=1,ACCURACY=4,TYPE_A=2",
     "mma_parts/BM=32,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1",
     kBesideF16ByMma};
 

@@ -75,17 +75,7 @@ constexpr int bytes_of(ElementType type) { return info_of(type).bits / 8; }
 constexpr bool is_floating(ElementType type) { return info_of(type).exponent_bits > 0; }
 
 // The numbers are those of gt_accuracy in the C ABI.
-enum class Accuracy {
-  fp32 = 1,
-  tf32,
-  fp32_3xtf32,
-  fp32_f16x3,
-  fp32_bf16x6,
-  bf16x3,
-  sums_fp32,
-  sums_fp16,
-  sums_s32
-};
+enum class Accuracy { fp32 = 1, tf32, fp32_f16x3, fp32_bf16x6, sums_fp32, sums_fp16, sums_s32 };
 
 // Of what types A and B are; of two types that which comes first.
 enum class OperandKind { f32, narrow_floating, whole };
