@@ -73,17 +73,18 @@ std::optional<std::string> wrong_with_copy_of(EmulatedKernel& maker, CallValue a
 // tile does, for a few rows and columns of this K.
 bool makes_the_same_copies(EmulatedKernel& kernel, EmulatedKernel& other, Data data, int K);
 
-// The error of a product of this K, in the Frobenius norm, over that of fp32's own sums.
-double error_beside_fp32(EmulatedKernel& kernel, Data data, int K);
-
-// By how much sums of this many positive products fall short in the mean, over the sums.
-double mean_shortfall(EmulatedKernel& kernel, int K);
+// Errors of a product's sums.
+struct SumErrors {
+  double beside_fp32;     // in the Frobenius norm, over that of fp32's own sums
+  double mean_shortfall;  // by how much they fall short in the mean, over the sums
+};
+SumErrors errors_of_sums(EmulatedKernel& kernel, Data data, int K);
 
 // Elements of a product of this K that are not those of product_of_parts().
 int others_than_by_parts(EmulatedKernel& kernel, Data data, int K);
 
-// Whether any product of the above is wrong, has an error larger than half of fp32's, or falls
-// short by more than 2^-23 in the mean, in words.
+// Whether any product of the above is wrong, has an error larger than half of fp32's, or, of
+// positive numbers, falls short by more than 2^-23 in the mean, in words.
 std::optional<std::string> wrong_of_split_operands(EmulatedKernel& kernel);
 
 }  // namespace gemm_tune::emulator

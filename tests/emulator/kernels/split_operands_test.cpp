@@ -187,9 +187,9 @@ TEST(SplitOperandsBits, AreThoseOfProductsOfPartsByMma) {
 // What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
 void expect_half_of_fp32s(const char* config) {
   EmulatedKernel kernel(object_of(config), config);
-  EXPECT_LT(error_beside_fp32(kernel, Data::uniform, 1024), 0.5) << config;
-  EXPECT_LT(error_beside_fp32(kernel, Data::positive, 1024), 0.5) << config;
-  EXPECT_LT(error_beside_fp32(kernel, Data::growing, kLongK), 0.5) << config;
+  EXPECT_LT(errors_of_sums(kernel, Data::uniform, 1024).beside_fp32, 0.5) << config;
+  EXPECT_LT(errors_of_sums(kernel, Data::positive, 1024).beside_fp32, 0.5) << config;
+  EXPECT_LT(errors_of_sums(kernel, Data::growing, kLongK).beside_fp32, 0.5) << config;
 }
 
 TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
