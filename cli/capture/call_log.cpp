@@ -13,9 +13,9 @@
 #include "core/problem/cublas_functions.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "gpu/cuda_libraries/cublas_types.h"
 #include "kernel_templates/registry/registry.h"
-#include "tuner/report/report.h"
 
 namespace gemm_tune {
 namespace {

@@ -17,8 +17,8 @@
 #include "core/error.h"
 #include "core/files/input_file.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/process/scratch_dir.h"
-#include "tuner/report/report.h"
 
 namespace gemm_tune {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/text/quantity.h"
 #include "tuner/report/report.h"
 
 namespace gemm_tune {

@@ -14,10 +14,10 @@
 #include "core/error.h"
 #include "core/files/input_file.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "db/transfer/contribution.h"
 #include "db/transfer/exchange.h"
 #include "db/validity/validity.h"
-#include "tuner/report/report.h"
 #include "tuner/report/slow_work.h"
 
 namespace gemm_tune {

@@ -10,6 +10,7 @@
 #include "cli/output/exit_code.h"
 #include "cli/output/standard_output.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "db/transfer/diff.h"
 #include "db/validity/validity.h"
 #include "tuner/report/report.h"

@@ -13,6 +13,7 @@
 #include "cli/output/standard_output.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "db/validity/validity.h"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/device.h"

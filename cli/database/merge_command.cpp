@@ -9,6 +9,7 @@
 #include "cli/output/output_file.h"
 #include "cli/output/standard_output.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "db/transfer/merge.h"
 #include "db/validity/validity.h"
 #include "tuner/report/report.h"

@@ -11,9 +11,9 @@
 #include "cli/output/standard_output.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "db/transfer/prune.h"
 #include "db/validity/validity.h"
-#include "tuner/report/report.h"
 #include "tuner/report/slow_work.h"
 
 namespace gemm_tune {

@@ -15,6 +15,7 @@
 #include "cli/output/standard_output.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "db/validity/checked_configs.h"
 #include "runtime/library.h"
 #include "tuner/report/problem_json.h"

@@ -18,9 +18,9 @@
 #include "cli/output/output_file.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/report/page/database_summary.h"
 #include "tuner/report/page/report_page.h"
-#include "tuner/report/report.h"
 #include "tuner/report/slow_work.h"
 
 namespace gemm_tune {

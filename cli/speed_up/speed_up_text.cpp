@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "choose/attainable_time.h"
-#include "core/text/duration.h"
+#include "core/text/quantity.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
 

@@ -23,9 +23,9 @@
 #include "cli/tune/tuning.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/process/running_clock.h"
 #include "tuner/process/signals_blocked.h"
-#include "tuner/report/report.h"
 
 namespace gemm_tune {
 namespace {

@@ -22,6 +22,7 @@
 #include "cli/output/standard_output.h"
 #include "cli/tune/request.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/plan.h"
 #include "tuner/process/scratch_dir.h"

@@ -19,9 +19,9 @@
 #include "cli/tune/tuning.h"
 #include "core/error.h"
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/job/log.h"
 #include "tuner/process/scratch_dir.h"
-#include "tuner/report/report.h"
 #include "tuner/report/terminal.h"
 
 namespace gemm_tune {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/candidate/outcome.h"
+#include "core/text/quantity.h"
 #include "tuner/range/m_range.h"
 #include "tuner/report/report.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "search/model/machine_profile.h"
 #include "tuner/plan/plan.h"
 
@@ -179,20 +180,6 @@ std::uint64_t total(const Reasons& reasons) {
   std::uint64_t sum = 0;
   for (const auto& [reason, count] : reasons) sum += count;
   return sum;
-}
-
-std::string grouped(std::uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
-
-std::string counted_text(std::uint64_t number, const std::string& noun, const std::string& plural) {
-  const std::string several = plural.empty() ? noun + "s" : plural;
-  return grouped(number) + " " + (number == 1 ? noun : several);
 }
 
 std::string duration_text(double us) {

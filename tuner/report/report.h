@@ -3,7 +3,6 @@
 // for programs. Pure: values in, text out.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,16 +33,6 @@ std::string unexecuted_kernels(const DeviceSpec& device);
 
 // "12.3 TFLOP/s" from a problem and one launch's time; "-" for a problem without work.
 std::string tflops_text(const Problem& problem, double time_us);
-
-// "1,234,567".
-std::string grouped(std::uint64_t value);
-
-// "1 row", "12,345 rows": of 1 and of other numbers. plural: where it is not the noun and an s.
-std::string counted_text(std::uint64_t number, const std::string& noun, const std::string& plural);
-template <class Count>
-std::string counted(Count number, const std::string& noun, const std::string& plural = "") {
-  return counted_text(static_cast<std::uint64_t>(number), noun, plural);
-}
 
 // With five digits and the unit that fits: "2.6314 us", "340.21 ms", "70.95 s".
 std::string duration_text(double us);

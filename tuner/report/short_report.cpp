@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/report/report.h"
 #include "tuner/report/summary.h"
 #include "tuner/report/terminal.h"

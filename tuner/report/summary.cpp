@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/text/printable.h"
+#include "core/text/quantity.h"
 #include "tuner/plan/filter.h"
 #include "tuner/report/report.h"
 

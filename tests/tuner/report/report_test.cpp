@@ -30,19 +30,11 @@ Target target(bool measurable) {
   return {find_device_spec("sm_86").value(), measurable, {}, "", "no GPU was found"};
 }
 
-TEST(ReportTextTest, ATimeHasTheUnitThatFitsAndACountItsPlural) {
+TEST(ReportTextTest, ATimeHasTheUnitThatFits) {
   EXPECT_EQ(duration_text(2.63141), "2.6314 us");
   EXPECT_EQ(duration_text(99999), "99999 us");
   EXPECT_EQ(duration_text(340210), "340.21 ms");
   EXPECT_EQ(duration_text(7.095e7), "70.95 s");
-  EXPECT_EQ(counted(0, "row"), "0 rows");
-  EXPECT_EQ(counted(1, "call"), "1 call");
-  EXPECT_EQ(counted(1234567, "problem"), "1,234,567 problems");
-}
-
-TEST(ReportTest, GroupsThousands) {
-  EXPECT_THAT((std::vector{grouped(0), grouped(999), grouped(1000), grouped(1234567)}),
-              ElementsAre("0", "999", "1,000", "1,234,567"));
 }
 
 TEST(ReportTest, FunnelShowsEveryStepWithTheCommonestReasonFirst) {

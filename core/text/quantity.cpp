@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/text/duration.h"
+#include "core/text/quantity.h"
 
 #include <charconv>
 #include <iterator>
@@ -24,6 +24,20 @@ std::string short_duration_text(double us) {
       value < 1e12 ? std::to_chars(text, std::end(text), value, std::chars_format::fixed, decimals)
                    : std::to_chars(text, std::end(text), value, std::chars_format::general, 3);
   return std::string(text, end.ptr) + unit->name;
+}
+
+std::string grouped(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string counted_text(std::uint64_t number, const std::string& noun, const std::string& plural) {
+  const std::string several = plural.empty() ? noun + "s" : plural;
+  return grouped(number) + " " + (number == 1 ? noun : several);
 }
 
 }  // namespace gemm_tune
