@@ -190,6 +190,7 @@ void require_drop_in(const std::vector<std::string>& application, const std::str
                      " is itself run by gemm-tune run, capture or speed-up, and only one of them "
                      "would see the program's calls: leave one out");
   }
+  // Throws where the variable names no class.
   if (const std::optional<std::string> accuracy = asked_accuracy()) fp32_accuracy_named(*accuracy);
   library_file(kDropIn);
 }

@@ -43,8 +43,8 @@ void add_counts(const std::filesystem::path& folder, const std::filesystem::path
 std::optional<std::string> asked_accuracy();
 
 // Throws UsageError where the drop-in is missing, nobody has named a program behind "--", this
-// process itself runs under such a command, or asked_accuracy() is no class of fp32 products that a
-// family has kernels of. command: that needs them, as in "run".
+// process itself runs under such a command, or asked_accuracy() is no class of fp32 products.
+// command: that needs them, as in "run".
 void require_drop_in(const std::vector<std::string>& application, const std::string& command);
 
 }  // namespace gemm_tune

@@ -109,13 +109,12 @@ class Search {
   // Queued without the strategy's knowledge, so that its points may contain them again.
   std::set<std::size_t> unasked_;
   std::optional<BestKernel> best_kernel_;
-  std::string
-      with_specialisations_;      // the kernel whose specialisations are compiled or being compiled
-  bool is_best_settled_ = false;  // as is_settled() found it
-  bool is_ending_ = false;        // nothing more is begun
-  std::size_t judged_at_ = 0;     // number of results when what is under way was judged
-  bool is_exhausted_ = false;     // the space or the budget is used up
-  std::size_t next_judgement_ = 0;  // number of results at which the target is judged again
+  std::string with_specialisations_;  // the kernel for which they are compiled, or were
+  bool is_best_settled_ = false;      // as is_settled() found it
+  bool is_ending_ = false;            // nothing more is begun
+  std::size_t judged_at_ = 0;         // number of results when what is under way was judged
+  bool is_exhausted_ = false;         // the space or the budget is used up
+  std::size_t next_judgement_ = 0;    // number of results at which the target is judged again
   std::size_t asked_ = 0, under_way_ = 0;
   std::size_t algorithms_ = 0;  // begun, or recalled
   std::size_t algorithms_under_way_ = 0;

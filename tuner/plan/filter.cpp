@@ -108,9 +108,9 @@ bool has_unpredicated_specialisation(const KnownConfig& config) {
   const std::optional<std::size_t> predicated = family.find_role(Role::predicated);
   if (!predicated || config.values[*predicated] == 0) return false;
   if (ignores_predicates(family, *predicated)) return true;
-  Specialisation of_specialisation = config.specialisation();
-  of_specialisation.predicated = false;
-  return !family.reject(family.specialised(config.values, of_specialisation));
+  Specialisation unpredicated = config.specialisation();
+  unpredicated.predicated = false;
+  return !family.reject(family.specialised(config.values, unpredicated));
 }
 
 // A text for each refusal, fewer than there are.
