@@ -62,7 +62,7 @@ void add_kernel_dir(CLI::App& app, std::string& folder);
 
 // Of the commands that search.
 struct SearchOptions {
-  int jobs = 0;  // 0: one per core
+  int jobs = 0;  // 0: one per usable core (core/usable_cpus.h)
   std::optional<std::uint64_t> seed;
 };
 

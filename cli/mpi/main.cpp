@@ -3,7 +3,6 @@
 //
 // Rank 0 has the searches and the database. Every rank has an agent, with the worker processes of
 // its machine; rank 0's is in a thread beside.
-#include <sched.h>
 #include <signal.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "cli/tune/tune_options.h"
 #include "cli/tune/tune_output.h"
 #include "core/error.h"
+#include "core/usable_cpus.h"
 #include "db/file/network_file_system.h"
 #include "db/file/sole_writer.h"
 #include "gpu/compile/nvrtc.h"
@@ -74,18 +74,6 @@ std::unique_ptr<GpuProber> early_prober(const Asked& asked) {
   } catch (const std::exception&) {
     return nullptr;
   }
-}
-
-// The CPUs that this process may use, as its batch system or mpirun has bound it.
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;  // more than the set can hold
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &set)) cpus.push_back(i);
-  }
-  return cpus;
 }
 
 // Of the running kernel; containers have that of their machine.

@@ -33,7 +33,7 @@ void SpeedUpOptions::declare(CLI::App& app) {
                  "Without a GPU: rank kernels for this target by prediction, as in sm_86")
       ->type_name("ARCH");
   app.add_option("--jobs", search.jobs,
-                 "Compile processes; default: one per core, less one for the GPU")
+                 "Compile processes; default: one per usable core, less one for the GPU")
       ->check(whole_number(1, 1024));
   CLI::Option* const running =
       app.add_option(

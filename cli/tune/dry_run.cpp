@@ -23,6 +23,7 @@
 #include "cli/tune/request.h"
 #include "core/text/printable.h"
 #include "core/text/quantity.h"
+#include "core/usable_cpus.h"
 #include "search/model/static_model.h"
 #include "tuner/plan/plan.h"
 #include "tuner/process/scratch_dir.h"
@@ -102,7 +103,7 @@ std::vector<Planned> plan_all(const TuneRequest& request, Database& database, bo
   };
   {
     std::vector<std::jthread> threads;
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t cores = usable_cpus();
     for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(work);
     work();
   }
@@ -147,7 +148,7 @@ class Estimate {
   }
 
   double seconds() const {
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t cores = usable_cpus();
     const double compile = compile_s_ / static_cast<double>(std::min(request_.jobs, cores));
     if (!request_.measure) return compile;
     return std::max(compile, measure_s_ / static_cast<double>(request_.ordinals.size()));

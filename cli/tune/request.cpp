@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "cli/arguments/kernel_dir.h"
@@ -17,6 +16,7 @@
 #include "core/random_word.h"
 #include "core/text/parse_number.h"
 #include "core/text/printable.h"
+#include "core/usable_cpus.h"
 #include "db/layers.h"
 #include "gpu/compile/nvrtc.h"
 #include "runtime/kernel_store.h"
@@ -92,7 +92,7 @@ std::future<void> open_libraries(const TuneOptions& options) {
 }
 
 std::size_t default_jobs(const Target& target) {
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t cores = usable_cpus();
   const std::size_t kept = target.measurable ? target.ordinals.size() : 0;
   return cores > kept ? cores - kept : 1;
 }
