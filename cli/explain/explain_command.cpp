@@ -143,11 +143,10 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
   if (p.repack_us > 0)
     e.line("launch before, us", fmt::format("{:.4g}: copies to aligned rows", p.repack_us));
   e.line("model's time", fmt::format("{} ({})", duration_text(p.time_us), kPredictedLabel));
-  if (const std::string note = unmeasured_model(device, {&problem, 1}); !note.empty())
-    e.line("model", note);
+  if (const std::string note = unmeasured_model(device); !note.empty()) e.line("model", note);
   if (const std::string note = unexecuted_kernels(device); !note.empty()) e.line("kernels", note);
   e.json["kernels_executed_on_arch"] = unexecuted_kernels(device).empty();
-  e.json["model_measured_on"] = model_measured_on(device, {&problem, 1});
+  e.json["model_measured_on"] = model_measured_on(device);
   e.json["model"] = {{"time_us", p.time_us},
                      {"ctas_per_sm", p.ctas_per_sm},
                      {"occupancy", p.occupancy},

@@ -250,7 +250,7 @@ int dry_run(const TuneRequest& request, const Target& target, const TuneOptions&
                 {"estimated_s", estimate.seconds()},
                 {"estimated_from", estimate.basis()},
                 {"jobs", request.jobs},
-                {"model_measured_on", model_measured_on(target.spec, request.problems)},
+                {"model_measured_on", model_measured_on(target.spec)},
                 {"source", to_string(request.measure ? Source::measured : Source::predicted)}});
     return exit_code;
   }
@@ -263,7 +263,7 @@ int dry_run(const TuneRequest& request, const Target& target, const TuneOptions&
     print_fitted("--time " + options.time + " ends the run before all of these are tried\n");
   }
   if (const std::string note = card_note(target); !note.empty()) print_fitted(note);
-  if (const std::string note = unmeasured_model(target.spec, request.problems); !note.empty()) {
+  if (const std::string note = unmeasured_model(target.spec); !note.empty()) {
     print_fitted(note + "\n");
   }
   if (const std::string note = unexecuted_kernels(target.spec); !note.empty() && !request.measure) {

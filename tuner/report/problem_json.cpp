@@ -116,9 +116,9 @@ nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& ba
   return json;
 }
 
-nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems) {
-  if (!unmeasured_model(device, problems).empty()) return nullptr;
-  return machine_profile(device.arch).measured_on.value();
+nlohmann::json model_measured_on(const DeviceSpec& device) {
+  const auto& measured_on = machine_profile(device.arch).measured_on;
+  return measured_on ? nlohmann::json(*measured_on) : nlohmann::json();
 }
 
 nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
@@ -136,7 +136,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target) {
       {"expected_gain", expected_gain_json(report.expected_gain)},
       {"funnel", funnel_json(report.funnel)},
       {"prior", prior_json(report.prior)},
-      {"model_measured_on", model_measured_on(target.spec, {&report.problem, 1})},
+      {"model_measured_on", model_measured_on(target.spec)},
       {"kernels_executed_on_arch", target.measurable || unexecuted_kernels(target.spec).empty()},
       {"stale", report.stale},
       {"objective", report.objective},

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,7 @@ nlohmann::json problem_json(const ProblemReport& report, const Target& target);
 nlohmann::json time_json(const Outcome& outcome, const std::vector<Baseline>& baselines,
                          const std::vector<std::string>& tied);
 
-// The GPU whose times the model's constants for all problems are fitted to, or null.
-nlohmann::json model_measured_on(const DeviceSpec& device, std::span<const Problem> problems);
+// The GPU whose times the model's constants for the device's architecture are fitted to, or null.
+nlohmann::json model_measured_on(const DeviceSpec& device);
 
 }  // namespace gemm_tune

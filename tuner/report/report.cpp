@@ -90,16 +90,11 @@ std::string cold_decides_text(const Outcome& outcome) {
                   : "by its hot time: cold operands are too small or too large to be rotated\n";
 }
 
-bool needs_tensor_cores(std::span<const Problem> problems) {
-  return std::any_of(problems.begin(), problems.end(),
-                     [](const Problem& problem) { return uses_tensor_cores(problem.signature); });
-}
-
 // What is to be known of the model, of the search and of the finals beside the winner.
 std::string search_text(const ProblemReport& report, const Target& target) {
   std::string text;
   if (report.prior) text += "  prior    " + prior_text(*report.prior) + "\n";
-  if (const std::string note = unmeasured_model(target.spec, {&report.problem, 1}); !note.empty()) {
+  if (const std::string note = unmeasured_model(target.spec); !note.empty()) {
     text += "  model    " + note + "\n";
   }
   if (const std::string note = unexecuted_kernels(target.spec);
@@ -156,14 +151,8 @@ std::string winner_text(const ProblemReport& report, const Target& target) {
 
 }  // namespace
 
-std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> problems) {
-  if (machine_profile(device.arch).measured_on) {
-    if (!needs_tensor_cores(problems)) return "";
-    return fmt::format(
-        "the model's constants for the tensor cores of {} come from data sheets and publications: "
-        "never measured here",
-        device.arch);
-  }
+std::string unmeasured_model(const DeviceSpec& device) {
+  if (machine_profile(device.arch).measured_on) return "";
   return fmt::format(
       "the model's constants for {} come from data sheets, or are those of sm_90: never measured "
       "here",

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,9 +22,9 @@ std::string memory_note(const ProblemReport& report, const Target& target);
 // The label of every prediction.
 inline constexpr const char* kPredictedLabel = "predicted, not timed";
 
-// Where the static model's constants for one of the problems are fitted to no times on a GPU of the
-// device's architecture: a sentence that says so; else empty. Tensor cores were timed on none.
-std::string unmeasured_model(const DeviceSpec& device, std::span<const Problem> problems);
+// Where the static model's constants are fitted to no times on a GPU of the device's architecture:
+// a sentence that says so; else empty.
+std::string unmeasured_model(const DeviceSpec& device);
 
 // Where the project's tests ran no kernel on a GPU of the device's architecture: a sentence that
 // says so; else empty.

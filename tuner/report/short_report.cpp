@@ -116,9 +116,8 @@ void add_winner(const ProblemReport& report, const Target& target, Page& page) {
 void add_honest_labels(const ProblemReport& report, const Target& target, Page& page) {
   const DeviceSpec& device = target.spec;
   std::vector<std::string> labels;
-  if (!unmeasured_model(device, {&report.problem, 1}).empty()) {
-    labels.push_back(fmt::format("constants for {}{} never measured here", device.arch,
-                                 unexecuted_kernels(device).empty() ? "'s tensor cores" : ""));
+  if (!unmeasured_model(device).empty()) {
+    labels.push_back(fmt::format("constants for {} never measured here", device.arch));
   }
   if (!target.measurable && !unexecuted_kernels(device).empty()) {
     labels.push_back(

@@ -78,13 +78,10 @@ std::string result_line(const ProblemReport& report, const Target& target) {
   text += fmt::format("{}  {}  {}", to_string(report.winner->config.config()),
                       duration_text(time_us), tflops_text(report.problem, time_us));
   if (!target.measurable) {
-    const bool measured = unmeasured_model(target.spec, {&report.problem, 1}).empty();
-    const bool on_tensor_cores = uses_tensor_cores(report.problem.signature);
+    const bool measured = unmeasured_model(target.spec).empty();
     const std::string memory = memory_note(report, target);
     return text + fmt::format("  ({}{}{})", kPredictedLabel,
-                              measured ? ""
-                                       : "; model never measured on " + target.spec.arch +
-                                             (on_tensor_cores ? "'s tensor cores" : ""),
+                              measured ? "" : "; model never measured on " + target.spec.arch,
                               memory.empty() ? "" : "; " + memory);
   }
   const std::optional<Share> share =

@@ -122,13 +122,10 @@ TEST(ReportTest, SaysWhereTheModelWasNeverMeasured) {
   EXPECT_EQ(problem_json(report(), hopper).at("model_measured_on"), "NVIDIA H100 80GB HBM3");
   ProblemReport half = report();
   half.problem.signature = signature_of(ElementType::f16);
-  EXPECT_THAT(problem_text(half, hopper),
-              HasSubstr("  model    the model's constants for the tensor cores of sm_90 come from "
-                        "data sheets and publications: never measured here\n"));
-  EXPECT_EQ(problem_json(half, hopper).at("model_measured_on"), nullptr);
+  EXPECT_THAT(problem_text(half, hopper), Not(HasSubstr("never measured")));
+  EXPECT_EQ(problem_json(half, hopper).at("model_measured_on"), "NVIDIA H100 80GB HBM3");
   hopper.measurable = false;
-  EXPECT_THAT(result_line(half, hopper),
-              HasSubstr("(predicted, not timed; model never measured on sm_90's tensor cores)"));
+  EXPECT_THAT(result_line(half, hopper), EndsWith("(predicted, not timed)"));
 }
 
 TEST(ReportTest, APredictionIsLabelledEverywhere) {
