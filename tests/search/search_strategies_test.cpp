@@ -421,7 +421,7 @@ TEST(ModelStrategyTest, LeavesConfigsThatThePriorTakesForFasterThanAllOthers) {
       wasted += point < half ? 1 : 0;
     }
   }
-  EXPECT_LT(wasted, 4 * 60u);
+  EXPECT_LT(wasted, 4 * 75u);  // of a search at random
 }
 
 TEST(ModelStrategyTest, TheUnitOfThePriorDoesNotMatter) {
