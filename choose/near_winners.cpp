@@ -14,20 +14,27 @@ constexpr std::size_t kCompared = 8;
 
 Source source_of(const Serving& serving) { return serving.winner->record.source; }
 
+// How many times as far away as another device's winner the device's own one may be and still be
+// better evidence: most of what makes a kernel fast is the same on all devices of an architecture.
+constexpr double kOwnReach = 2;
+
 // Of the device, or of another one if these are better evidence.
 std::vector<Serving> here_or_elsewhere(const WinnerIndex& winners, const DeviceKey& device,
                                        const Problem& problem, WinnerIndex::Of of) {
   const std::size_t most = device.name.empty() ? 1 : kCompared;
   std::vector<Serving> here =
       winners.nearest(device, WinnerIndex::Where::on_the_device, problem, most, of);
-  if (!here.empty() && source_of(here.front()) == Source::measured) return here;
+  const bool is_measured = !here.empty() && source_of(here.front()) == Source::measured;
+  if (is_measured && here.front().distance <= kOwnReach) return here;
   std::vector<Serving> elsewhere =
       winners.nearest(device, WinnerIndex::Where::elsewhere, problem, most, of);
-  if (elsewhere.empty()) return here;
-  // A measured winner replaces a predicted one only if it is no farther away.
-  const bool replaces = here.empty() || (source_of(elsewhere.front()) == Source::measured &&
-                                         elsewhere.front().distance <= here.front().distance);
-  return replaces ? elsewhere : here;
+  if (here.empty()) return elsewhere;
+  if (elsewhere.empty() || source_of(elsewhere.front()) != Source::measured) return here;
+  // A measured winner replaces a predicted one if it is no farther away.
+  const Serving& there = elsewhere.front();
+  const double reach =
+      is_measured ? kOwnReach * ratio(device.sm_count, there.winner->record.device.sm_count) : 1;
+  return reach * there.distance <= here.front().distance ? elsewhere : here;
 }
 
 }  // namespace
@@ -82,9 +89,9 @@ std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const Nea
   double sum = 0, weights = 0;
   for (const Serving& serving : near.servings) {
     const Winner& tuned = *serving.winner;
-    if (!tuned.cublas || tuned.record.device != device) continue;
+    if (!tuned.cublas) continue;
     const double there_us = tuned.cublas->timing.median_us;
-    if (sameness_to(serving, problem) != Sameness::none) {
+    if (tuned.record.device == device && sameness_to(serving, problem) != Sameness::none) {
       return LibraryTime{there_us, &tuned};
     }
     if (nearest == nullptr) nearest = &tuned;

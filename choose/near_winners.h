@@ -26,7 +26,8 @@ struct NearWinners {
   std::optional<double> expected_us(std::size_t index, const Problem& problem) const;
 };
 
-// Of the device, or of another one of the architecture if these are better evidence; where none was
+// Of the device, or of another one of the architecture where the device has none or only winners
+// that are farther, so that a few problems tuned here do not hide many tuned there; where none was
 // tuned with the problem's epilogue, those without any.
 NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
                          const Problem& problem, WinnerIndex::Of of);

@@ -287,8 +287,18 @@ TEST_F(ChooseTest, AnotherSmCountIsAnotherDevice) {
   const DeviceKey slice{"sm_86", "NVIDIA RTX A6000", 42};
   store_measured(database_, slice, "1024x1024x1024", kWholeTiles, 60);
   EXPECT_THAT(choice("1024x1024x1024").explanation, HasSubstr("with 42 SMs, another device"));
+  store_measured(database_, kA6000, "2048x1024x1024", kPredicated, 60);
+  EXPECT_EQ(nearest("1024x1024x1024"), "2048x1024x1024");  // measured here
+}
+
+TEST_F(ChooseTest, AWinnerOfAnotherDeviceServesWhereThoseOfTheDeviceAreFarther) {
   store_measured(database_, kA6000, "4096x4096x4096", kPredicated, 60);
-  EXPECT_EQ(nearest("1024x1024x1024"), "4096x4096x4096");  // measured here
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA10);
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::nearest);
+  EXPECT_EQ(choice("2048x2048x4096").winner->device, kA6000);
+  store_measured(database_, kA6000, "2048x1024x1024", kPredicated, 60);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA6000);
 }
 
 TEST_F(ChooseTest, AMeasurementElsewhereBeatsAPredictionHereUnlessFarther) {
