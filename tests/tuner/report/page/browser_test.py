@@ -18,6 +18,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,7 @@ class Browser:
             ["bash", "-c", start, "chromium", "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
              "--no-first-run", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
              "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder}/profile", "about:blank"],
-            pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(to_browser)
         os.close(from_browser)
         self.pending, self.number, self.events, self.session = b"", 0, [], None
@@ -130,7 +131,8 @@ class Browser:
         return found
 
     def end(self):
-        self.process.terminate()
+        """With its children, which would write into the profile while it is removed."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
@@ -353,7 +355,7 @@ def main():
     folder = pathlib.Path(sys.argv[3]).resolve() if len(sys.argv) == 4 else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:  # the last of the killed may still be writing
         scratch = pathlib.Path(scratch)
         browser = Browser(scratch)
         for kind, act in KINDS.items():
