@@ -98,6 +98,7 @@ void prefer_library(const WinnerIndex& winners, const LibraryTime& library, cons
   choice->config = lent(library_choice());
   choice->is_specialisation = false;
   choice->expected_us = library.us;
+  choice->within = std::nullopt;  // that of kernels
   choice->winner = lent(winners.row_of_cublas(*library.nearest));
   choice->layer = library.nearest->layer;
 }
@@ -255,7 +256,9 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
       choice.within = spread_of(*record.outcome.timing);
   } else {
     if (!between) prefer_timed(tuned, device, problem, sentence, &choice);
-    if (choice.expected_us) choice.within = tuned.timed.typical_error(device, problem);
+    if (choice.expected_us && choice.winner->device == device) {
+      choice.within = tuned.timed.typical_error(device, problem);
+    }
   }
   if (const auto library = time_of_library(tuned.winners, near, device, problem)) {
     choice.cublas_us = library->us;

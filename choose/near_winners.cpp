@@ -16,7 +16,8 @@ Source source_of(const Serving& serving) { return serving.winner->record.source;
 
 // How many times as far away as another device's winner the device's own one may be and still be
 // better evidence: most of what makes a kernel fast is the same on all devices of an architecture.
-constexpr double kOwnReach = 2;
+// As far as the drop-in serves unless told otherwise, for it takes winners of its own device alone.
+constexpr double kOwnReach = 4;
 
 // Of the device, or of another one if these are better evidence.
 std::vector<Serving> here_or_elsewhere(const WinnerIndex& winners, const DeviceKey& device,
@@ -91,9 +92,8 @@ std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const Nea
     const Winner& tuned = *serving.winner;
     if (!tuned.cublas) continue;
     const double there_us = tuned.cublas->timing.median_us;
-    if (tuned.record.device == device && sameness_to(serving, problem) != Sameness::none) {
-      return LibraryTime{there_us, &tuned};
-    }
+    const bool is_same = sameness_to(serving, problem) != Sameness::none;
+    if (is_same && tuned.record.device == device) return LibraryTime{there_us, &tuned};
     if (nearest == nullptr) nearest = &tuned;
     if (!spec) return std::nullopt;
     const std::optional<double> attainable = winners.attainable_at(tuned);
@@ -101,7 +101,7 @@ std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const Nea
     const double weight = weight_at(serving.distance);
     sum += weight * std::log(there_us / *attainable);
     weights += weight;
-    if (++counted == kNearest) break;
+    if (++counted == kNearest || is_same) break;  // a nearer one there cannot be
   }
   if (weights == 0) return std::nullopt;
   const std::optional<double> here = attainable_us(problem, *spec);

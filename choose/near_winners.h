@@ -26,9 +26,9 @@ struct NearWinners {
   std::optional<double> expected_us(std::size_t index, const Problem& problem) const;
 };
 
-// Of the device, or of another one of the architecture where the device has none or only winners
-// that are farther, so that a few problems tuned here do not hide many tuned there; where none was
-// tuned with the problem's epilogue, those without any.
+// Of the device, or of another one of the architecture where these are better evidence: the device
+// has none, or none that is near and measured. Where none was tuned with the problem's epilogue,
+// those without any.
 NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
                          const Problem& problem, WinnerIndex::Of of);
 
@@ -52,8 +52,8 @@ struct LibraryTime {
 
 // At a problem where it was not timed: the time of a suitable kernel by the model, times how much
 // longer cuBLAS took at the three nearest tuned problems, the nearer ones weighing more. The
-// winners' own times will not do: where none of them suits the problem, cuBLAS still does. Nothing
-// where too little is known.
+// winners' own times will not do: where none of them suits the problem, cuBLAS still does. At the
+// problem itself on another device that row alone counts. Nothing where too little is known.
 std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const NearWinners& near,
                                            const DeviceKey& device, const Problem& problem);
 

@@ -94,6 +94,25 @@ TEST_F(ChooseWithCublasTest, ItsExpectedTimeDoesNotGrowWhereNoTunedKernelSuits) 
   EXPECT_LT(kernel.cublas_us.value(), 0.5 * kernel.expected_us.value());
 }
 
+// Of as many SMs, so that the model's times are the same.
+TEST_F(ChooseWithCublasTest, AtTheProblemOnAnotherDeviceTheOrderThatWasMeasuredThereStays) {
+  const DeviceKey other{"sm_86", "NVIDIA A40", kA6000.sm_count};
+  for (const char* near : {"1024x1024x1152", "1152x1024x1024"}) {
+    database_.store_baseline(kA6000, parse_problem(near), cublas_sgemm(10));
+    store_measured(database_, kA6000, near, kPredicated, 60);
+  }
+  store(60, cublas_sgemm(61));
+  const Choice kernel = choice("1024x1024x1024", kLibraryToo, other);
+  EXPECT_EQ(text(kernel), kPredicated);
+  EXPECT_EQ(kernel.match, Match::nearest);
+  EXPECT_NEAR(kernel.cublas_us.value(), 61, 1e-9);
+  database_.store_baseline(kA6000, k1024, cublas_sgemm(55));
+  const Choice found = choice("1024x1024x1024", kLibraryToo, other);
+  EXPECT_EQ(text(found), kChoice);
+  EXPECT_EQ(found.within, std::nullopt);
+  EXPECT_THAT(found.explanation, HasSubstr("cuBLAS, expected to take 55.0 us"));
+}
+
 TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {
   const Choice found = choice("64x64x64:layout=nt");
   EXPECT_EQ(found.match, Match::builtin);

@@ -296,9 +296,19 @@ TEST_F(ChooseTest, AWinnerOfAnotherDeviceServesWhereThoseOfTheDeviceAreFarther) 
   store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
   EXPECT_EQ(choice("1024x1024x1024").winner->device, kA10);
   EXPECT_EQ(choice("1024x1024x1024").match, Match::nearest);
+  EXPECT_EQ(choice("1024x1024x1024").within, std::nullopt);  // own expectations say nothing of it
   EXPECT_EQ(choice("2048x2048x4096").winner->device, kA6000);
-  store_measured(database_, kA6000, "2048x1024x1024", kPredicated, 60);
+  store_measured(database_, kA6000, "2048x2048x1024", kPredicated, 60);
   EXPECT_EQ(choice("1024x1024x1024").winner->device, kA6000);
+}
+
+TEST_F(ChooseTest, EachMultipleOfSmsIsAMultipleOfTheDistance) {
+  const DeviceKey slice{"sm_86", "NVIDIA RTX A6000", 42};
+  store_measured(database_, slice, "1024x1024x1024", kWholeTiles, 60);
+  store_measured(database_, kA6000, "2560x2048x1024", kPredicated, 60);
+  EXPECT_EQ(nearest("1024x1024x1024"), "2560x2048x1024");  // 5 times as far, of twice the SMs
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA10);
 }
 
 TEST_F(ChooseTest, AMeasurementElsewhereBeatsAPredictionHereUnlessFarther) {
