@@ -15,8 +15,8 @@ namespace gemm_tune {
 // the system does not say.
 std::vector<int> allowed_cpus();
 
-// How many run at once: those allowed, and no more than a container's quota of CPU time. At least
-// 1.
+// How many run at once: those allowed, and no more than the quota of CPU time of a container under
+// cgroup v2. At least 1.
 std::size_t usable_cpus();
 
 // CPUs of a quota as cgroup v2's cpu.max has it ("400000 100000": microseconds of CPU time in each

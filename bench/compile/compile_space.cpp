@@ -22,10 +22,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "bench/program.h"
+#include "core/usable_cpus.h"
 #include "search/space/cover.h"
 #include "search/space/space.h"
 #include "tuner/plan/filter.h"
@@ -180,7 +180,7 @@ bool show(const std::string& arch, const Tally& tally, double seconds) {
 
 struct Options {
   std::vector<std::string> archs{"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"};
-  std::size_t count = 2000, processes = std::thread::hardware_concurrency();
+  std::size_t count = 2000, processes = usable_cpus();
   std::string configs;
   bool each = false;
 };

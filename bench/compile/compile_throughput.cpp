@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <thread>
 
 #include "core/device/device_spec.h"
 #include "core/in_parallel.h"
+#include "core/usable_cpus.h"
 #include "runtime/compile.h"
 #include "tuner/job/tune.h"
 #include "tuner/plan/candidates.h"
@@ -83,6 +83,6 @@ int main(int argc, char** argv) {
     return gemm_tune::run_worker({argv + 2, argv + argc});
   }
   const std::size_t processes =
-      argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : std::thread::hardware_concurrency();
+      argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : gemm_tune::usable_cpus();
   return gemm_tune::run(processes, argc > 2 ? static_cast<std::size_t>(std::atoi(argv[2])) : 512);
 }

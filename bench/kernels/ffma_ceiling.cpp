@@ -22,10 +22,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
 #include "bench/kernels/ffma_ceiling_text.h"
 #include "core/device/occupancy.h"
+#include "core/usable_cpus.h"
 #include "gpu/compile/nvrtc.h"
 #include "gpu/device.h"
 #include "gpu/launch/kernel.h"
@@ -62,7 +62,7 @@ struct Options {
   std::string arch, cubins;
   int device = 0;
   int samples = 9;
-  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  unsigned jobs = static_cast<unsigned>(usable_cpus());
   bool json = false;
 };
 

@@ -25,7 +25,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench/kernels/lt_products.h"
@@ -35,6 +34,7 @@
 #include "core/problem/gemm_call.h"
 #include "core/types/float16.h"
 #include "core/types/float8.h"
+#include "core/usable_cpus.h"
 #include "gpu/compile/ptxas_log.h"
 #include "gpu/cuda_libraries/cublas.h"
 #include "gpu/cuda_libraries/cublas_lt.h"
@@ -175,7 +175,7 @@ class Compiled {
     for (auto& one : wanted_) todo.push_back(&one);
     std::vector<std::string> cubins(todo.size()), logs(todo.size());
     const KernelSource source = kernel_source(*find_family(kFamily));
-    in_parallel(std::max(1u, std::thread::hardware_concurrency()), todo.size(), [&](std::size_t i) {
+    in_parallel(usable_cpus(), todo.size(), [&](std::size_t i) {
       const CompileResult done =
           compile_kernel(source, todo[i]->second, COperand::in_place, "sm_90");
       const auto serialised = serialised_wgmma(done.log);

@@ -132,7 +132,7 @@ void add_kernel_dir(CLI::App& app, std::string& folder) {
 
 void add_search(CLI::App& app, SearchOptions& search, TargetOptions& target) {
   app.add_option("--jobs", search.jobs,
-                 "Compile processes; default: one per usable core, less one per GPU")
+                 "Compile processes; default: one per usable core, less one per GPU in use")
       ->check(whole_number(1, 1024));
   app.add_option("--seed", search.seed, "Seed of search order and operands; default: random")
       ->check(any_seed());

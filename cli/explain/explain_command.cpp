@@ -132,8 +132,7 @@ void explain_resources(Explanation& e, const KernelAnalysis& kernel) {
   if (auto why = reject_after_compile(kernel.resources)) e.reason("rejected by resources", *why);
 }
 
-void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device,
-                   const Problem& problem) {
+void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device) {
   const bool on_tensor_cores = p.tensor_us > 0;
   e.line("model's terms, us",
          fmt::format("{} {:.4g}, issue {:.4g}, L1 {:.4g}, L2 {:.4g}, DRAM {:.4g}, latency {:.4g}",
@@ -317,7 +316,7 @@ Explanation explain_one(const Question& q, const Problem& problem) {
       analysis_of(q, config, problem, compiled, measured_us(rows, q.revisions, name));
   explain_resources(e, kernel);
   explain_beside(e, q, kernel, rows, problem);
-  explain_model(e, kernel.prediction, device, problem);
+  explain_model(e, kernel.prediction, device);
   explain_rows(e, q, rows, name);
   e.json["launch"] = {{"grid", {kernel.grid.x, kernel.grid.y, kernel.grid.z}},
                       {"piece_k", kernel.grid.piece_k},
