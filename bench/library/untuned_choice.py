@@ -8,10 +8,11 @@ usage: untuned_choice.py [--seconds S] [--budget N] [--shapes N] [--seed N] [--t
 
 1. Tunes the 12 problems below into FOLDER/tuned.db, unless --tuned names a database.
 2. Searches at the random problems into FOLDER/search.db, --budget candidates each: sizes from 64 to 8192, evenly
-   distributed by their logarithm, half of them multiples of 8, in the four layouts in turn.
+   distributed by their logarithm, half of them multiples of 8, in the four layouts in turn, none of which --tuned holds.
 3. At each of them, asks `gemm-tune best` what it chooses from the first database. A kernel is timed in turn with the
-   search's best, cublasSgemm and cublasLt's best, in one run's finals (FOLDER/judge-*.db). Where cuBLAS is the choice, the
-   finals of the search have timed all that counts.
+   search's best, cublasSgemm and cublasLt's best, in one run's finals (FOLDER/judge-*.db). Where cuBLAS is the choice, its
+   time is that of the search's finals; where the search's best is an algorithm of a library, the better baseline is the best. What ships
+   is judged by `gemm-tune db import winners/DEVICE.json --db DB` and --tuned DB.
 
 A handle that refines is judged by refined_choices, with FOLDER/tuned.db and the problems in FOLDER/search.txt.
 
@@ -23,6 +24,7 @@ Needs a GPU. Exit codes: 0; 1 with --require where a goal is missed; 2 usage; 3 
 finished yet.
 """
 import argparse
+import contextlib
 import json
 import math
 import pathlib
@@ -52,8 +54,17 @@ class Failed(Exception):
     pass
 
 
-def random_shapes(count, seed):
-    """Distinct, in the order drawn; none of TUNED."""
+def problems_of(db):
+    """That the database has winners of."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{db.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            return {problem for problem, in file.execute("SELECT problem FROM winners")}
+    except sqlite3.Error as error:
+        raise Failed(f"'{db}' cannot be read: {error}") from None
+
+
+def random_shapes(count, seed, tuned=TUNED):
+    """Distinct, in the order drawn; none of those tuned."""
     draw = random.Random(seed)
     shapes = []
     while len(shapes) < count:
@@ -63,7 +74,7 @@ def random_shapes(count, seed):
             sizes = [8 * round(size / 8) for size in sizes]
         layout = LAYOUTS[index % 4]
         shape = "x".join(map(str, sizes)) + ("" if layout == "nn" else f":layout={layout}")
-        if shape not in shapes and shape not in TUNED:
+        if shape not in shapes and shape not in tuned:
             shapes.append(shape)
     return shapes
 
@@ -135,7 +146,7 @@ class Job:
         if not chosen:
             return row_of_cublas(choice, best)
         configs = [chosen]
-        if best["config"] not in configs:
+        if kernel_of(best) not in (None, chosen):
             configs.append(best["config"])
         listed = [part for config in configs for part in ("--config", config)]
         [problem] = json.loads(self.call("--require-gpu", "-q", "--json", "--no-kernel-cache", "--seed", "1", "--finals",
@@ -155,7 +166,8 @@ class Job:
         baselines = times_of(problem["winner"]["baselines"])
         return {"choice": chosen, "match": choice["match"], "best": best["config"],
                 "choice_us": times.get(chosen), "reason": reasons.get(chosen),
-                "best_us": min(times.values()), "sgemm_us": baselines["sgemm"], "lt_us": baselines["lt"],
+                "best_us": min([*times.values(), *([] if kernel_of(best) else baselines.values())]),
+                "sgemm_us": baselines["sgemm"], "lt_us": baselines["lt"],
                 "run": f"{problem['device']}, driver {driver}, CUDA {cuda}, cuBLAS {cublas}"}
 
     def run(self, shapes):
@@ -179,7 +191,7 @@ class Job:
 
 
 def kernel_of(answer):
-    """None where cuBLAS serves."""
+    """None where a library serves."""
     return None if answer["config"].startswith("cublas") else answer["config"]
 
 
@@ -274,7 +286,8 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     try:
-        rows = Job(arguments).run(random_shapes(arguments.shapes, arguments.seed))
+        tuned = problems_of(arguments.tuned) if arguments.tuned else TUNED
+        rows = Job(arguments).run(random_shapes(arguments.shapes, arguments.seed, tuned))
     except Unfinished:
         print("untuned_choice: not finished; the same command goes on", file=sys.stderr)
         sys.exit(5)

@@ -7,6 +7,7 @@ import itertools
 import json
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -21,8 +22,9 @@ SCRIPT = ROOT / "bench/library/untuned_choice.py"
 sys.path.insert(0, str(SCRIPT.parent))
 import untuned_choice  # noqa: E402
 
-# `best` chooses "warp/FAR=1" from tuned.db and "warp/BEST=1" from search.db; the first takes 10 us, the second the number
-# in `best_us`, cublasSgemm 9.9 us and cublasLt 8 us. Where there is a file `slow`, searches wait to be interrupted.
+# `best` chooses what the file `choice` names from tuned.db, "warp/FAR=1", and what the file `best` names from search.db,
+# "warp/BEST=1"; the first takes 10 us, the second the number in `best_us`, cublasSgemm 9.9 us and cublasLt 8 us. Where there
+# is a file `slow`, searches wait to be interrupted.
 FAKE = """#!{python}
 import json, pathlib, signal, sqlite3, sys, time
 folder = pathlib.Path(__file__).parent
@@ -36,7 +38,7 @@ with open(folder / "calls", "a") as calls:
 db = pathlib.Path(at["--db"])
 shapes = pathlib.Path(at["--sizes"][1:]).read_text().split() if at["--sizes"][0] == "@" else [at["--sizes"]]
 if arguments[0] == "best":
-    chosen = "warp/BEST=1" if db.name == "search.db" else (folder / "choice").read_text()
+    chosen = (folder / ("best" if db.name == "search.db" else "choice")).read_text()
     served = {{"config": chosen, "match": "nearest"}} if chosen else {{"config": "cublas/WORKSPACE=1", "match": "nearest"}}
     if db.name == "search.db":
         served |= {{"time_us": best_us, "baselines": baselines}}
@@ -77,7 +79,29 @@ class UntunedChoiceTest(FolderTest):
         program = self.folder / "gemm-tune"
         program.write_text(FAKE.format(python=sys.executable))
         program.chmod(0o755)
-        self.set(choice="warp/FAR=1", best_us="9.8")
+        self.set(choice="warp/FAR=1", best="warp/BEST=1", best_us="9.8")
+
+    def test_no_problem_that_the_tuned_database_holds_is_judged(self):
+        held = self.rows(self.judge())[0][0]
+        self.state, ships = self.folder / "other", self.folder / "ships.db"
+        with contextlib.closing(sqlite3.connect(ships)) as file:
+            file.execute("CREATE TABLE winners AS SELECT ? AS problem", (held,))
+            file.commit()
+        run = self.judge("--tuned", str(ships))
+        self.assertEqual(run.returncode, 0, run)
+        self.assertEqual(len(self.rows(run)), 4)
+        self.assertNotIn(held, [row[0] for row in self.rows(run)])
+        ships.write_text("not a database")
+        run = self.judge("--tuned", str(ships))
+        self.assertEqual((run.returncode, run.stdout), (3, ""), run)
+        self.assertIn("ships.db' cannot be read: ", run.stderr)
+
+    def test_a_library_that_is_best_counts_by_the_better_baseline(self):
+        self.set(best="cublaslt/ALGO=1", best_us="8.1")
+        run = self.judge()
+        self.assertEqual(run.returncode, 0, run)
+        self.assertEqual(self.rows(run)[0][1:5], ["nearest", "10", "8", "0.800"])
+        self.assertFalse([call for call in self.calls() if "--config cublaslt" in call])
 
     def set(self, **texts):
         for name, text in texts.items():
