@@ -8,10 +8,11 @@
 // PROBLEM: as in 4096x4096x4096, packed, a single product, without a type. Each kind of data below
 // is drawn for A and for B. The call is timed in turn with the same one on normal data, with the
 // library's plain fp32 one and with cublasSgemm, by the tuner's rules. Errors are the largest of
-// 4,096 elements, over fp32's bound at each, and of cublasSgemm. "sums in order": the share of
-// these elements whose bits are those of the sum in fp32 along K in order, which fp32 everywhere
-// makes. Needs a GPU. Exit codes: 0; 1 where an element exceeds the larger bound of fp32 and of the
-// class; 2 usage; 3 no GPU, no usable database, a call that failed.
+// 4,096 elements and of 64 on each of a few lines that lose numbers, over fp32's bound at each, and
+// of cublasSgemm. "sums in order": the share of these elements whose bits are those of the sum in
+// fp32 along K in order, which fp32 everywhere makes. Needs a GPU. Exit codes: 0; 1 where an
+// element exceeds the larger bound of fp32 and of the class; 2 usage; 3 no GPU, no usable database,
+// a call that failed.
 #include <gemm_tune/gemm_tune.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -29,6 +30,7 @@
 
 #include "bench/library/sgemm_ways.h"
 #include "bench/program.h"
+#include "core/error.h"
 #include "core/problem/gemm_call.h"
 #include "core/types/error_bound.h"
 #include "gpu/cuda_libraries/cublas.h"
@@ -42,7 +44,8 @@
 namespace gemm_tune {
 namespace {
 
-constexpr std::int64_t kSamples = 4096;
+constexpr std::int64_t kSamples = 4096, kSamplesOfLine = 64;
+constexpr std::size_t kSampledLines = 16;  // that lose numbers, of each operand
 
 // An element of a stored rows x cols matrix.
 struct Place {
@@ -134,10 +137,10 @@ class Operand {
     return elements_[static_cast<std::size_t>(along_rows ? line * cols_ + k : k * cols_ + line)];
   }
 
-  // How many of its lines hold numbers that two parts lose.
-  std::int64_t losing_lines(bool along_rows) const {
+  // Its lines that hold numbers that two parts lose.
+  std::vector<std::int64_t> losing_lines(bool along_rows) const {
     const std::int64_t lines = along_rows ? rows_ : cols_, K = along_rows ? cols_ : rows_;
-    std::int64_t losing = 0;
+    std::vector<std::int64_t> losing;
     for (std::int64_t line = 0; line < lines; ++line) {
       float largest = 0;
       for (std::int64_t k = 0; k < K; ++k) {
@@ -152,7 +155,7 @@ class Operand {
         const double steps = std::ldexp(x, 24);  // of f16 near zero
         loses = std::fabs(x) < parts::kLeastScaled && steps != std::floor(steps);
       }
-      losing += loses ? 1 : 0;
+      if (loses) losing.push_back(line);
     }
     return losing;
   }
@@ -178,11 +181,14 @@ class Product {
         a_(ta_ ? problem.K : problem.M, ta_ ? problem.M : problem.K, data, random_),
         b_(tb_ ? problem.N : problem.K, tb_ ? problem.K : problem.N, data, random_),
         d_(static_cast<std::size_t>(problem.M * problem.N)),
-        call_(in_place(packed_call(problem), a_.on_device(), b_.on_device(), d_.data())) {}
+        call_(in_place(packed_call(problem), a_.on_device(), b_.on_device(), d_.data())),
+        losing_rows_(a_.losing_lines(!ta_)),
+        losing_cols_(b_.losing_lines(tb_)),
+        samples_(samples()) {}
 
   const GemmCall& call() const { return call_; }
-  std::int64_t losing_rows() const { return a_.losing_lines(!ta_); }
-  std::int64_t losing_cols() const { return b_.losing_lines(tb_); }
+  const std::vector<std::int64_t>& losing_rows() const { return losing_rows_; }
+  const std::vector<std::int64_t>& losing_cols() const { return losing_cols_; }
 
   template <class Run>
   Judgement judge(const ErrorBound& bound, const Stream& stream, const Run& run) {
@@ -191,36 +197,62 @@ class Product {
     stream.synchronize();
     std::vector<float> d(d_.size());
     d_.copy_to_host(d);
-    const Problem& p = call_.problem;
     Judgement judgement;
-    for (std::int64_t i = 0; i < kSamples; ++i) {
-      const std::int64_t at = i * 7919 * 104729 % (p.M * p.N), row = at / p.N, col = at % p.N;
-      const float is = d[static_cast<std::size_t>(at)];
-      double exact = 0, magnitude = 0;
-      float in_order = 0;
-      for (std::int64_t k = 0; k < p.K; ++k) {
-        const float x = a_.at(!ta_, row, k), y = b_.at(tb_, col, k);
-        exact += double{x} * y;
-        magnitude += std::fabs(double{x} * y);
-        in_order = std::fma(x, y, in_order);
-      }
-      const double allowed = bound.at(std::fabs(exact), magnitude);
-      const double off = std::fabs(is - exact);
+    for (const auto& [row, col] : samples_) {
+      const float is = d[static_cast<std::size_t>(row * call_.problem.N + col)];
+      const Sum sum = sum_at(row, col);
+      const double allowed = bound.at(std::fabs(sum.exact), sum.magnitude);
+      const double off = std::fabs(is - sum.exact);
       // Not comparable where it is no number.
       judgement.error =
           std::max(judgement.error,
                    off <= allowed * 1e6 ? off / allowed : std::numeric_limits<double>::infinity());
-      judgement.in_order += is == in_order ? 1.0 / kSamples : 0.0;
+      judgement.in_order += is == sum.in_order ? 1.0 / static_cast<double>(samples_.size()) : 0.0;
     }
     return judgement;
   }
 
  private:
+  struct Sum {
+    double exact = 0, magnitude = 0;
+    float in_order = 0;
+  };
+  Sum sum_at(std::int64_t row, std::int64_t col) const {
+    Sum sum;
+    for (std::int64_t k = 0; k < call_.problem.K; ++k) {
+      const float x = a_.at(!ta_, row, k), y = b_.at(tb_, col, k);
+      sum.exact += double{x} * y;
+      sum.magnitude += std::fabs(double{x} * y);
+      sum.in_order = std::fma(x, y, sum.in_order);
+    }
+    return sum;
+  }
+
+  // Rows and columns of D.
+  std::vector<std::pair<std::int64_t, std::int64_t>> samples() const {
+    const std::int64_t M = call_.problem.M, N = call_.problem.N;
+    std::vector<std::pair<std::int64_t, std::int64_t>> samples;
+    for (std::int64_t i = 0; i < kSamples; ++i) {
+      const std::int64_t at = i * 7919 * 104729 % (M * N);
+      samples.emplace_back(at / N, at % N);
+    }
+    for (std::int64_t i = 0; i < kSamplesOfLine; ++i) {
+      for (const std::int64_t row : first(losing_rows_)) samples.emplace_back(row, i * 7919 % N);
+      for (const std::int64_t col : first(losing_cols_)) samples.emplace_back(i * 7919 % M, col);
+    }
+    return samples;
+  }
+  static std::span<const std::int64_t> first(const std::vector<std::int64_t>& lines) {
+    return std::span(lines).first(std::min(lines.size(), kSampledLines));
+  }
+
   std::mt19937 random_;
   const bool ta_, tb_;
   const Operand a_, b_;
   DeviceBuffer<float> d_;
   const GemmCall call_;
+  const std::vector<std::int64_t> losing_rows_, losing_cols_;
+  const std::vector<std::pair<std::int64_t, std::int64_t>> samples_;
 };
 
 class Bench {
@@ -256,7 +288,8 @@ class Bench {
                                  [&](int) { cublas_.gemm(product.call()); }},
                                 FinalsRule());
     const double us = times[0].median_us;
-    const std::int64_t rows = product.losing_rows(), cols = product.losing_cols();
+    const std::int64_t rows = std::ssize(product.losing_rows());
+    const std::int64_t cols = std::ssize(product.losing_cols());
     fmt::print(
         "| {} | {} | {} of {} | {} of {} | {} | {:.1f} | {:.2f} | {:.2f} | {:.2f} | {:.3f} "
         "| {:.3f} | {:.2f} |\n",
@@ -305,6 +338,18 @@ ProblemOptions parse(int argc, char** argv) {
   return o;
 }
 
+std::vector<Problem> single_fp32_problems(const ProblemOptions& o) {
+  std::vector<Problem> problems = named_problems(o);
+  for (const Problem& p : problems) {
+    const Problem packed = packed_problem(p.M, p.N, p.K, p.layout);
+    if (p != packed) {
+      throw UsageError("'" + to_string(p) + "' is no single packed fp32 product, as " +
+                       to_string(packed) + " is");
+    }
+  }
+  return problems;
+}
+
 int run(const ProblemOptions& o, const std::vector<Problem>& problems,
         const std::string& description) {
   Bench bench(o.database);
@@ -324,5 +369,5 @@ int run(const ProblemOptions& o, const std::vector<Problem>& problems,
 
 int main(int argc, char** argv) {
   using namespace gemm_tune;
-  return run_on_gpu("lost_numbers", argc, argv, parse, named_problems, run);
+  return run_on_gpu("lost_numbers", argc, argv, parse, single_fp32_problems, run);
 }
