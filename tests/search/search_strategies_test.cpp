@@ -410,7 +410,7 @@ TEST(ModelStrategyTest, LeavesConfigsThatThePriorTakesForFasterThanAllOthers) {
   const Land land = half_erratic_land();
   const std::size_t half = land.time_us.size() / 2;
   std::size_t wasted = 0;
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal(0, 0.1);
     std::vector<double> prior;
@@ -421,7 +421,7 @@ TEST(ModelStrategyTest, LeavesConfigsThatThePriorTakesForFasterThanAllOthers) {
       wasted += point < half ? 1 : 0;
     }
   }
-  EXPECT_LT(wasted, 4 * 75u);  // of a search at random
+  EXPECT_LT(wasted, 16 * 70u);  // 62.5 in the mean of these seeds, 75 at random
 }
 
 TEST(ModelStrategyTest, TheUnitOfThePriorDoesNotMatter) {
