@@ -120,7 +120,7 @@ class Bench {
           b_(problem.batch * problem.K * problem.N, data, 2),
           d_(static_cast<std::size_t>(problem.batch * problem.M * problem.N)),
           call_(in_place(packed_call(problem), a_.data(), b_.data(), d_.data())) {
-      const gt_gemm_call call = c_call_in(bench_.accuracy_, call_);
+      const gt_gemm_call call = c_call(call_, bench_.accuracy_);
       const gt_status status =
           gt_prepare(bench_.handle_.get(), bench_.stream_.get(), &call, GT_OPERAND_B, &prepared_b_);
       if (status != GT_NO_KERNEL) check_status(status);  // of other classes nothing is prepared
@@ -131,7 +131,7 @@ class Bench {
 
     void launch(int arm) {
       if (arm == kOfCublas) return bench_.cublas_.gemm(call_);
-      gt_gemm_call call = c_call_in(arm == kOfFp32 ? Accuracy::fp32 : bench_.accuracy_, call_);
+      gt_gemm_call call = c_call(call_, arm == kOfFp32 ? Accuracy::fp32 : bench_.accuracy_);
       if (arm == kOfClassKept) call.prepared_b = prepared_b_;
       check_status(gt_gemm(bench_.handle_.get(), bench_.stream_.get(), &call));
     }
@@ -182,15 +182,9 @@ class Bench {
     gt_prepared* prepared_b_ = nullptr;
   };
 
-  static gt_gemm_call c_call_in(Accuracy accuracy, const GemmCall& call) {
-    gt_gemm_call c = c_call(call);
-    c.accuracy = static_cast<gt_accuracy>(accuracy);
-    return c;
-  }
-
   // That serves the class, as a look-up tells.
   std::string config(const Problem& problem) const {
-    const gt_gemm_call call = c_call_in(accuracy_, packed_call(problem));
+    const gt_gemm_call call = c_call(packed_call(problem), accuracy_);
     gt_recipe recipe{};
     check_status(gt_lookup(handle_.get(), nullptr, &call, &recipe));
     return recipe.config;

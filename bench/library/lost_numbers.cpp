@@ -30,7 +30,6 @@
 
 #include "bench/library/sgemm_ways.h"
 #include "bench/program.h"
-#include "core/error.h"
 #include "core/problem/gemm_call.h"
 #include "core/types/error_bound.h"
 #include "gpu/cuda_libraries/cublas.h"
@@ -318,8 +317,7 @@ class Bench {
   }
 
   void multiply(Accuracy accuracy, const GemmCall& call) {
-    gt_gemm_call c = c_call(call);
-    c.accuracy = static_cast<gt_accuracy>(accuracy);
+    const gt_gemm_call c = c_call(call, accuracy);
     check_status(gt_gemm(handle_.get(), stream_.get(), &c));
   }
 
@@ -339,14 +337,8 @@ ProblemOptions parse(int argc, char** argv) {
 }
 
 std::vector<Problem> single_fp32_problems(const ProblemOptions& o) {
-  std::vector<Problem> problems = named_problems(o);
-  for (const Problem& p : problems) {
-    const Problem packed = packed_problem(p.M, p.N, p.K, p.layout);
-    if (p != packed) {
-      throw UsageError("'" + to_string(p) + "' is no single packed fp32 product, as " +
-                       to_string(packed) + " is");
-    }
-  }
+  std::vector<Problem> problems;
+  for (const std::string& text : o.problems) problems.push_back(packed_fp32_problem(text));
   return problems;
 }
 

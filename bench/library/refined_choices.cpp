@@ -77,14 +77,7 @@ Options parse(int argc, char** argv) {
 std::vector<Problem> problems_of(const Options& o) {
   std::vector<Problem> problems;
   std::istringstream words(read_input_file(o.sizes, "size file"));
-  for (std::string word; words >> word;) {
-    const Problem p = parse_problem(word);
-    if (p != packed_problem(p.M, p.N, p.K, p.layout)) {
-      throw UsageError(word + ": gt_sgemm serves packed fp32 products without a batch, as in " +
-                       to_string(packed_problem(p.M, p.N, p.K, p.layout)));
-    }
-    problems.push_back(p);
-  }
+  for (std::string word; words >> word;) problems.push_back(packed_fp32_problem(word));
   if (problems.empty()) throw UsageError("'" + o.sizes + "' holds no problem");
   return problems;
 }

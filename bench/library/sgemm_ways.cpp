@@ -59,6 +59,21 @@ gt_gemm_call c_call(const GemmCall& call) {
   return c;
 }
 
+gt_gemm_call c_call(const GemmCall& call, Accuracy accuracy) {
+  gt_gemm_call c = c_call(call);
+  c.accuracy = static_cast<gt_accuracy>(accuracy);
+  return c;
+}
+
+Problem packed_fp32_problem(const std::string& text) {
+  const Problem p = parse_problem(text), packed = packed_problem(p.M, p.N, p.K, p.layout);
+  if (p != packed) {
+    throw UsageError(text + ": name a packed fp32 product without a batch, as in " +
+                     to_string(packed));
+  }
+  return p;
+}
+
 OpenHandle::OpenHandle(const std::string& database, const std::string& cache) {
   check_status(open_kernels(database.c_str(), cache.empty() ? nullptr : cache.c_str(), &handle_));
 }

@@ -12,6 +12,7 @@
 
 #include "bench/program.h"
 #include "core/problem/gemm_call.h"
+#include "core/types/accuracy.h"
 #include "gpu/device.h"
 #include "gpu/launch/memory.h"
 #include "gpu/launch/stream.h"
@@ -39,6 +40,9 @@ class OpenHandle {
 
 // The call as the C interface takes it: alpha 1, beta 0, the accuracy class of its types.
 gt_gemm_call c_call(const GemmCall& call);
+
+// The same in another accuracy class.
+gt_gemm_call c_call(const GemmCall& call, Accuracy accuracy);
 
 // cublasSgemm and cublasGemmEx as an application calls them: gpu/cuda_libraries/cublas.h sets the
 // math mode and checks sizes at each call.
@@ -117,6 +121,9 @@ inline void add_problem_options(CLI::App& app, ProblemOptions& o, const char* ex
   app.add_option("DATABASE", o.database, "Of tuned problems")->required()->check(CLI::ExistingFile);
   app.add_option("PROBLEM", o.problems, example)->required();
 }
+
+// Throws UsageError, which names `text`, for what is no single packed fp32 product.
+Problem packed_fp32_problem(const std::string& text);
 
 inline std::vector<Problem> named_problems(const ProblemOptions& o) {
   std::vector<Problem> problems;
