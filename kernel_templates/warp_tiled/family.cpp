@@ -42,6 +42,7 @@ void set_copies(Traits& t, const Params& p) {
       fill_cost(p, p.BM, widths.a, a_along_k(p)) + fill_cost(p, p.BN, widths.b, b_along_k(p));
   t.fill_instructions_per_tile_k = fill.instructions;
   t.fill_wavefronts_per_tile_k = fill.wavefronts;
+  t.copies_wait = !is_async(p, a_along_k(p)) || !is_async(p, b_along_k(p));
   const double loads =
       copy_passes(p.BM, p.BK, threads(p), a) + copy_passes(p.BN, p.BK, threads(p), b);
   // With LINES, predicates take the place of edge tests and of an address for each copied float:

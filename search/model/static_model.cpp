@@ -210,6 +210,9 @@ class BusiestSm {
       const double sets = std::ceil(work.ctas / cut_slots) * turns;
       add_sets(sets, at_once, work.all_slices / cut_slots * turns / sets);
     }
+    if (at_once != traits_.tail_ctas_per_sm && work.ctas > work.slots) {
+      cycles_ *= constants_.other_residents_factor;
+    }
   }
 
   // All CTAs are resident from the start, the long ones before the short: an SM that has got two
@@ -286,6 +289,20 @@ bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
   return early <= most + constants.squeezable_registers;
 }
 
+namespace {
+
+// By which a main loop takes longer than its instructions and wavefronts say.
+double main_loop_slowdown(const Traits& traits, const DeviceSpec& device,
+                          const ModelConstants& constants) {
+  double slowdown = 1;
+  if (loads_operands_late(traits, device, constants)) slowdown *= constants.late_operands_factor;
+  const int threads = constants.waiting_copies_warps * 32;
+  if (traits.copies_wait && traits.threads >= threads) slowdown *= constants.waiting_copies_factor;
+  return slowdown;
+}
+
+}  // namespace
+
 ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
                          const std::optional<Resources>& resources, const ModelConstants& constants)
     : traits_(traits),
@@ -294,8 +311,7 @@ ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
       clock_mhz_(device.clock_mhz),
       dram_bytes_per_us_(device.dram_gb_per_s * 1e3 * constants.dram_efficiency),
       l2_bytes_(static_cast<double>(device.l2_bytes)),
-      late_factor_(loads_operands_late(traits, device, constants) ? constants.late_operands_factor
-                                                                  : 1),
+      slowdown_(main_loop_slowdown(traits, device, constants)),
       loop_(traits, device, footprint(traits, device, resources, constants).spill_bytes,
             constants) {
   const Footprint kernel = footprint(traits, device, resources, constants);
@@ -385,8 +401,8 @@ ConfigModel::Terms ConfigModel::terms(const Problem& problem, int sm_count) cons
               overlapped(cycles.total / clock_mhz_, terms.dram_us, constants.memory_exponent);
   } else {
     const BusiestSm sm(traits_, work, loop_, latency, l2_rate, constants);
-    const double hidden = traits_.reduce ? 0 : sm.cycles_behind_pieces() * late_factor_;
-    const double sm_cycles = sm.cycles() * late_factor_ + std::max(0.0, sum.cycles - hidden);
+    const double hidden = traits_.reduce ? 0 : sm.cycles_behind_pieces() * slowdown_;
+    const double sm_cycles = sm.cycles() * slowdown_ + std::max(0.0, sum.cycles - hidden);
     terms.latency_cycles = sm.latency_cycles();
     terms.l2_us = bytes.l2 / (constants.l2_bytes_per_cycle_per_sm * work.sms * clock_mhz_);
     busy_us =

@@ -280,6 +280,20 @@ TEST(StaticModelTest, OperandsLoadedLateCostTwoPercentWhereRegistersLetThemBeEar
   EXPECT_EQ(ratio(late, "sm_86"), 1);
 }
 
+// Timed on an H200 (2026-11-29): 1221 and 1107 us.
+TEST(StaticModelTest, CopiesThatWaitInRegistersCostFourPercentWhereEightWarpsWaitForEachOther) {
+  const auto us = [](const char* tile, const char* async) {
+    const std::string config = std::string("warp_tiled/CLUSTER=0,") + tile +
+                               ",BK=8,WM=128,WN=32,TM=16,TN=8,WARPS_K=1,STAGES=5,ASYNC=" + async +
+                               ",FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=1,TA=0,TB=0,"
+                               "PRED=0";
+    return time_us(check_config(parse_config(config)).traits, cube(3072));
+  };
+  EXPECT_GT(us("BM=128,BN=256", "2"), 1.02 * us("BM=128,BN=256", "1"));
+  EXPECT_LT(us("BM=128,BN=256", "2"), 1.06 * us("BM=128,BN=256", "1"));
+  EXPECT_NEAR(us("BM=128,BN=128", "2") / us("BM=128,BN=128", "1"), 1, .01);
+}
+
 TEST(StaticModelTest, StagesBeyondTheLatencyCostALittle) {
   Traits deep = warp_tile(16, 4);
   deep.stages = 4;
@@ -411,6 +425,20 @@ TEST(StaticModelTest, PiecesThatEndBeforeWholeTilesAreAddedUpBesideThem) {
   };
   EXPECT_LT(us("1"), .99 * us("3"));
   EXPECT_LT(us("1"), .99 * us("2"));
+}
+
+// Timed on an H200 (2026-11-29): 1273, 1133 and 1276 us, of 576 tiles, two of them resident.
+TEST(StaticModelTest, ACutForOtherResidentsThanThereAreDoesNotFillItsSms) {
+  const auto us = [](const char* tail) {
+    const std::string config =
+        "warp_tiled/"
+        "CLUSTER=0,BM=128,BN=128,BK=8,WM=128,WN=32,TM=16,TN=8,WARPS_K=1,STAGES=2,ASYNC=0,"
+        "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=2,SPLIT_K=1,TAIL=";
+    return time_us(check_config(parse_config(config + tail + ",TA=0,TB=0,PRED=0")).traits,
+                   cube(3072));
+  };
+  EXPECT_GT(us("1"), 1.01 * us("2"));
+  EXPECT_GT(us("3"), 1.01 * us("2"));
 }
 
 // One CTA reads 16 MiB of shares a tile, or all SMs do.
