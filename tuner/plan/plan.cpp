@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -31,6 +32,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 // The best of twelve reaches .989 of the optimum where other problems were searched, of eight .981,
 // of 24 .990 (likely_fastest()).
 constexpr std::size_t kMostLeaders = 12;
+constexpr std::size_t kMostByModel = 4;       // that lead beside them
 constexpr std::int64_t kMostOfALayer = 2048;  // rows
 
 double bytes_of_matrix(ElementType type, std::int64_t rows, std::int64_t columns) {
@@ -187,17 +189,35 @@ std::vector<double> model_times(const Plan& plan, const DeviceSpec& device, std:
   return times;
 }
 
-// The points of the leaders, but for those that an earlier run has tried: a repeated search does
-// not go down their list.
-std::vector<std::size_t> points_of(const std::vector<KnownConfig>& leaders, const Plan& plan,
-                                   const PointIndex& index, std::size_t most) {
+// The first points by the static model's times.
+std::vector<std::size_t> fastest_points(const std::vector<double>& model_us, std::size_t count) {
+  std::vector<std::size_t> points(model_us.size());
+  std::iota(points.begin(), points.end(), std::size_t{0});
+  count = std::min(count, points.size());
+  std::partial_sort(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(count),
+                    points.end(), [&](std::size_t a, std::size_t b) {
+                      return std::pair(model_us[a], a) < std::pair(model_us[b], b);
+                    });
+  points.resize(count);
+  return points;
+}
+
+// The points of the leaders, then the static model's own: some problems are unlike their
+// neighbours, and a prior that these have corrected ranks the best configs low
+// (docs/notes/search/repeatability.md). But for those that an earlier run has tried: a repeated
+// search does not go down the list.
+std::vector<std::size_t> leading_points(const std::vector<KnownConfig>& leaders, const Plan& plan,
+                                        const PointIndex& index, std::size_t most) {
+  std::vector<std::size_t> points;
+  for (const KnownConfig& config : leaders) {
+    if (const auto point = index.find(*config.family, config.values)) points.push_back(*point);
+  }
+  const std::vector<std::size_t> by_model = fastest_points(plan.prior_us, kMostByModel);
+  points.insert(points.end(), by_model.begin(), by_model.end());
+  points.resize(std::min(points.size(), most));
   std::set<std::size_t> taken(plan.retries.begin(), plan.retries.end());
   for (const auto& [point, outcome] : plan.recalled) taken.insert(point);
-  std::vector<std::size_t> points;
-  for (const KnownConfig& config : std::span(leaders).first(std::min(leaders.size(), most))) {
-    const std::optional<std::size_t> point = index.find(*config.family, config.values);
-    if (point && taken.insert(*point).second) points.push_back(*point);
-  }
+  std::erase_if(points, [&](std::size_t point) { return !taken.insert(point).second; });
   return points;
 }
 
@@ -220,7 +240,7 @@ void make_prior(Plan& plan, const TuneRequest& request, const Elsewhere& elsewhe
   }
   const std::size_t settled = plan.recalled.size() + plan.retries.size();
   if (plan.budget > settled) {
-    plan.leaders = points_of(elsewhere.leaders, plan, index, (plan.budget - settled) / 2);
+    plan.leaders = leading_points(elsewhere.leaders, plan, index, (plan.budget - settled) / 2);
   }
   plan.prior_us = transferred_prior(*plan.space, std::move(plan.prior_us), evidence, threads);
 }

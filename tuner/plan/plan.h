@@ -45,7 +45,7 @@ struct Plan {
   std::vector<std::pair<KnownConfig, Outcome>> recalled_algorithms;
   // Failed in earlier runs, or lack the error or cold time that the request needs; tried again.
   std::vector<std::size_t> retries;
-  // Those of Elsewhere, best first; tried after the retries.
+  // Those of Elsewhere, then the first by the static model alone; tried after the retries.
   std::vector<std::size_t> leaders;
   std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -112,6 +113,20 @@ TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
               to_string(by_model[by_model.size() - 2 - i].config()))
         << i;
   }
+  // Behind the twelve fastest elsewhere, of which one is known here, the static model's own.
+  request.budget = 100;
+  const Plan long_one = plan();
+  ASSERT_EQ(long_one.leaders.size(), 15u);
+  std::vector<std::size_t> by_model_here(long_one.points.size());
+  std::iota(by_model_here.begin(), by_model_here.end(), std::size_t{0});
+  const auto model_us = [&](std::size_t point) {
+    const KnownConfig config = long_one.points[point];
+    return predict(config.traits, fake::kProblem, request.device).time_us;
+  };
+  std::stable_sort(by_model_here.begin(), by_model_here.end(),
+                   [&](std::size_t a, std::size_t b) { return model_us(a) < model_us(b); });
+  EXPECT_EQ(std::vector(long_one.leaders.begin() + 11, long_one.leaders.end()),
+            std::vector(by_model_here.begin(), by_model_here.begin() + 4));
   request.budget = 5;  // at most half of what is left
   const Plan short_one = plan();
   ASSERT_EQ(short_one.leaders.size(), 1u);
