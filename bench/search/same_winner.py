@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a search finds the same winner every time: alone, as a member of a job, beside a filled database, and ten times longer.
 
-usage: same_winner.py [--gpus LIST] [--repeats N] [--shapes LIST] [--no-long] PROGRAM OUT
+usage: same_winner.py [--gpus LIST] [--repeats N] [--shapes LIST] [--seconds S] PROGRAM OUT
   PROGRAM: gemm-tune. OUT: an existing folder for the databases and winners.json.
 
 Each of twelve shapes in fp32 is searched --repeats times (5) alone and from nothing, once in a job of four and in one of twelve
