@@ -67,8 +67,8 @@ struct Traits {
   // global load counts one wavefront per 128-byte line that it touches.
   double fill_instructions_per_tile_k = 0;
   double fill_wavefronts_per_tile_k = 0;
-  // Some of the copies wait in registers for the end of the slice before. Of kernels that can do
-  // without, by cp.async.
+  // Some of a slice's copies are not made by cp.async: they wait in registers until the slice
+  // before them has been read.
   bool copies_wait = false;
   bool feeds_ahead = false;  // a k step's feeds are loaded while the one before is multiplied
   double other_instructions_per_k = 0;  // per warp: loop and address arithmetic, predicates

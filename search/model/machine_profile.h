@@ -103,15 +103,15 @@ struct ModelConstants {
   // though registers let them be loaded before it: the median of 111 pairs recorded on an H100.
   double late_operands_factor = 1.02;
   // How much longer a CTA of so many warps takes some of whose copies wait in registers
-  // (Traits::copies_wait): all its warps wait for the slowest one's stores. By 357 pairs timed on
-  // an H200 that differ in that alone; pairs with fewer warps are level
-  // (docs/notes/search/static_model.md).
+  // (Traits::copies_wait): all its warps wait for the slowest one's stores. Chosen on an H200,
+  // where 357 pairs that differ in that alone took 5 to 6 % longer, and 130 pairs of four warps .6
+  // % (docs/notes/search/static_model.md).
   double waiting_copies_factor = 1.04;
   int waiting_copies_warps = 8;
-  // How much longer more CTAs than are resident at once take where TAIL reckons with another number
-  // of residents than there are: their last pieces do not end together. Chosen on 22 problems timed
-  // on an H200; 12 % at 3072.
-  double other_residents_factor = 1.03;
+  // How much longer more CTAs than are resident at once take where TAIL is no multiple of the
+  // residents: their last pieces do not end together. Chosen on 22 problems timed on an H200, where
+  // pairs of two residents took 2.4 % longer in the median and 11 % at 3072.
+  double uneven_turns_factor = 1.03;
   // Bytes that TMA brings one SM in a cycle while all load. 128 x 128 tiles at 4096 take 58 of them
   // on an H100 and keep the tensor cores busy for 91 % of the time.
   double tma_bytes_per_cycle = 83;

@@ -210,8 +210,8 @@ class BusiestSm {
       const double sets = std::ceil(work.ctas / cut_slots) * turns;
       add_sets(sets, at_once, work.all_slices / cut_slots * turns / sets);
     }
-    if (at_once != traits_.tail_ctas_per_sm && work.ctas > work.slots) {
-      cycles_ *= constants_.other_residents_factor;
+    if (traits_.tail_ctas_per_sm % at_once != 0 && work.ctas > work.slots) {
+      cycles_ *= constants_.uneven_turns_factor;
     }
   }
 
@@ -267,6 +267,16 @@ class BusiestSm {
   double cycles_ = 0, latency_cycles_ = 0, cycles_behind_pieces_ = 0;
 };
 
+// By which an SM takes longer than its counts of instructions and wavefronts say.
+double slowdown_of(const Traits& traits, const DeviceSpec& device,
+                   const ModelConstants& constants) {
+  double slowdown = 1;
+  if (loads_operands_late(traits, device, constants)) slowdown *= constants.late_operands_factor;
+  const int threads = constants.waiting_copies_warps * 32;
+  if (traits.copies_wait && traits.threads >= threads) slowdown *= constants.waiting_copies_factor;
+  return slowdown;
+}
+
 // As long as the shortest launch at least.
 double launched_us(double us, const ModelConstants& constants) {
   return overlapped(us, constants.least_launch_us, constants.least_launch_exponent);
@@ -289,20 +299,6 @@ bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
   return early <= most + constants.squeezable_registers;
 }
 
-namespace {
-
-// By which a main loop takes longer than its instructions and wavefronts say.
-double main_loop_slowdown(const Traits& traits, const DeviceSpec& device,
-                          const ModelConstants& constants) {
-  double slowdown = 1;
-  if (loads_operands_late(traits, device, constants)) slowdown *= constants.late_operands_factor;
-  const int threads = constants.waiting_copies_warps * 32;
-  if (traits.copies_wait && traits.threads >= threads) slowdown *= constants.waiting_copies_factor;
-  return slowdown;
-}
-
-}  // namespace
-
 ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
                          const std::optional<Resources>& resources, const ModelConstants& constants)
     : traits_(traits),
@@ -311,7 +307,7 @@ ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
       clock_mhz_(device.clock_mhz),
       dram_bytes_per_us_(device.dram_gb_per_s * 1e3 * constants.dram_efficiency),
       l2_bytes_(static_cast<double>(device.l2_bytes)),
-      slowdown_(main_loop_slowdown(traits, device, constants)),
+      slowdown_(slowdown_of(traits, device, constants)),
       loop_(traits, device, footprint(traits, device, resources, constants).spill_bytes,
             constants) {
   const Footprint kernel = footprint(traits, device, resources, constants);

@@ -81,7 +81,7 @@ class ConfigModel {
   int ctas_per_sm_ = 0;
   double occupancy_ = 0;
   double a_row_bytes_, b_column_bytes_;  // that loads of an element of each move
-  double slowdown_;                      // of the main loop
+  double slowdown_;                      // of an SM
   MainLoop loop_;
   std::optional<WarpgroupStep> step_;  // of a kernel by wgmma
 };

@@ -45,7 +45,7 @@ struct Plan {
   std::vector<std::pair<KnownConfig, Outcome>> recalled_algorithms;
   // Failed in earlier runs, or lack the error or cold time that the request needs; tried again.
   std::vector<std::size_t> retries;
-  // Those of Elsewhere, then the first by the static model alone; tried after the retries.
+  // The points of Elsewhere's leaders, then the static model's own; tried after the retries.
   std::vector<std::size_t> leaders;
   std::optional<double> most_error;  // of a candidate that may win; nullopt: any
   std::size_t stale = 0;             // rows of earlier runs that are no longer valid
@@ -66,7 +66,7 @@ std::optional<std::string> why_too_large(const TuneRequest& request, const Probl
 struct Elsewhere {
   std::vector<TimedConfig> timed;  // by the user's database
   std::vector<KnownConfig> leaders;
-  // Whether the leaders are as many as a search tries, and a problem near this one, or this one
+  // Whether the leaders are as many as are looked for, and a problem near this one, or this one
   // itself, was timed on such a GPU, by the layers too.
   bool is_near_known = false;
 };
@@ -93,7 +93,7 @@ std::string beyond_memory(const Problem& problem, const DeviceSpec& device);
 double within_error(double us, double error, double most_error);
 
 // Limits the errors of the candidates that may win. The prior ranks the others behind them, as far
-// as their errors can be expected.
+// as their errors can be expected, and those among the leaders are left out.
 void limit_errors(Plan& plan, double most_error, const DeviceSpec& device);
 
 // The summary of a plan, for --dry-run.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <numeric>
 #include <set>
@@ -64,6 +65,20 @@ TEST_F(RecallTest, ACompilerThatHangsOrDiesIsNoFailureOnTheGpu) {
   }
 }
 
+void store_timing(Database& database, const TuneRequest& request, const DeviceSpec& device,
+                  const KnownConfig& config, double us) {
+  Outcome outcome;
+  outcome.disposition = Disposition::ok;
+  outcome.resources.emplace();
+  outcome.timing.emplace();
+  outcome.timing->median_us = us;
+  outcome.timing->samples_us = {us};
+  outcome.timing->launches_per_sample = 1;
+  database.store(device_key(device), fake::kProblem, to_string(config.config()),
+                 environment_of(request).revisions.at(config.family->name), outcome,
+                 Source::measured);
+}
+
 TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
   TuneRequest request = fake::request_of({}, file("log"));
   request.budget = 20;
@@ -73,20 +88,11 @@ TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
   other.name = "another card of the architecture";
   Database database(file("a.db"), Database::Mode::create_or_open);
   database.begin_run({"test", "13.0", "", "by hand", 1});
-  const auto revisions = environment_of(request).revisions;
   const auto expected_us = [&](const KnownConfig& config) {
     return predict(config.traits, fake::kProblem, other).time_us;
   };
   const auto store = [&](const DeviceSpec& device, const KnownConfig& config, double us) {
-    Outcome outcome;
-    outcome.disposition = Disposition::ok;
-    outcome.resources.emplace();
-    outcome.timing.emplace();
-    outcome.timing->median_us = us;
-    outcome.timing->samples_us = {us};
-    outcome.timing->launches_per_sample = 1;
-    database.store(device_key(device), fake::kProblem, to_string(config.config()),
-                   revisions.at(config.family->name), outcome, Source::measured);
+    store_timing(database, request, device, config, us);
   };
   // The static model's order, reversed.
   std::vector<KnownConfig> by_model = configs;
@@ -113,25 +119,66 @@ TEST_F(RecallTest, TheBestOfAnotherGpuOfTheArchitectureAreTriedFirst) {
               to_string(by_model[by_model.size() - 2 - i].config()))
         << i;
   }
-  // Behind the twelve fastest elsewhere, of which one is known here, the static model's own.
-  request.budget = 100;
-  const Plan long_one = plan();
-  ASSERT_EQ(long_one.leaders.size(), 15u);
-  std::vector<std::size_t> by_model_here(long_one.points.size());
-  std::iota(by_model_here.begin(), by_model_here.end(), std::size_t{0});
-  const auto model_us = [&](std::size_t point) {
-    const KnownConfig config = long_one.points[point];
-    return predict(config.traits, fake::kProblem, request.device).time_us;
-  };
-  std::stable_sort(by_model_here.begin(), by_model_here.end(),
-                   [&](std::size_t a, std::size_t b) { return model_us(a) < model_us(b); });
-  EXPECT_EQ(std::vector(long_one.leaders.begin() + 11, long_one.leaders.end()),
-            std::vector(by_model_here.begin(), by_model_here.begin() + 4));
   request.budget = 5;  // at most half of what is left
   const Plan short_one = plan();
   ASSERT_EQ(short_one.leaders.size(), 1u);
   EXPECT_EQ(to_string(short_one.points[short_one.leaders[0]].config()),
             to_string(by_model[by_model.size() - 2].config()));
+}
+
+TEST_F(RecallTest, TheModelsOwnTilesAreTriedBehindWhatWasTimedElsewhere) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.budget = 100;
+  const Environment environment = environment_of(request);
+  Database database(file("a.db"), Database::Mode::create_or_open);
+  database.begin_run({"test", "13.0", "", "by hand", 1});
+  SpaceMemory memory;
+  const auto plan = [&] {
+    const ProblemResults results(database, request, environment, fake::kProblem);
+    return plan_problem(request, fake::kProblem, results, memory,
+                        timed_elsewhere(request, fake::kProblem, results, {}));
+  };
+  const auto store = [&](const DeviceSpec& device, const KnownConfig& config) {
+    store_timing(database, request, device, config, 100);
+  };
+  const Plan nothing_known = plan();
+  EXPECT_TRUE(nothing_known.leaders.empty());
+  // The model's fastest of each tile.
+  std::vector<std::size_t> order(nothing_known.points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return nothing_known.prior_us[a] < nothing_known.prior_us[b];
+  });
+  std::vector<std::size_t> by_model;
+  std::set<std::array<int, 3>> tiles;
+  for (const std::size_t point : order) {
+    const Traits traits = KnownConfig(nothing_known.points[point]).traits;
+    if (tiles.insert({traits.tile_m, traits.tile_n, traits.tile_k}).second) {
+      by_model.push_back(point);
+    }
+  }
+  ASSERT_GT(by_model.size(), 4u);
+  DeviceSpec other = request.device;
+  other.name = "another card of the architecture";
+  // Eight slow ones make evidence, of which the model's first is one.
+  store(other, nothing_known.points[by_model[0]]);
+  for (std::size_t i = 1; i <= 7; ++i) {
+    store(other, nothing_known.points[order[order.size() - i]]);
+  }
+  const Plan guided = plan();
+  ASSERT_EQ(guided.leaders.size(), 8u + 3);
+  EXPECT_EQ(std::vector(guided.leaders.begin() + 8, guided.leaders.end()),
+            std::vector(by_model.begin() + 1, by_model.begin() + 4));
+  // What is known here is not tried again, and others do not take its place.
+  store(request.device, nothing_known.points[by_model[1]]);
+  const Plan again = plan();
+  EXPECT_EQ(again.leaders.size(), 8u + 2);
+  EXPECT_EQ(again.leaders.back(), by_model[3]);
+  // Half of what the budget leaves: the eight, the model's first two, which are known, and its third.
+  request.budget = 23;
+  const Plan short_one = plan();
+  ASSERT_EQ(short_one.leaders.size(), 9u);
+  EXPECT_EQ(short_one.leaders.back(), by_model[2]);
 }
 
 TEST_F(RecallTest, AProblemIsNearAKnownOneWhereTwelveOfItsConfigsLead) {
