@@ -174,7 +174,7 @@ TEST_F(RecallTest, TheModelsOwnTilesAreTriedBehindWhatWasTimedElsewhere) {
   const Plan again = plan();
   EXPECT_EQ(again.leaders.size(), 8u + 2);
   EXPECT_EQ(again.leaders.back(), by_model[3]);
-  // Half of what the budget leaves: the eight, the model's first two, which are known, and its third.
+  // Half of what the budget leaves: the eight, the model's first two, both known, and its third.
   request.budget = 23;
   const Plan short_one = plan();
   ASSERT_EQ(short_one.leaders.size(), 9u);
