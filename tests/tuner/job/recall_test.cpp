@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "search/model/expected_error.h"
 #include "search/model/static_model.h"
 #include "tests/temp_folder.h"
 #include "tests/tuner/fakes/fake_tuning.h"
@@ -174,6 +175,20 @@ TEST_F(RecallTest, TheModelsOwnTilesAreTriedBehindWhatWasTimedElsewhere) {
   const Plan again = plan();
   EXPECT_EQ(again.leaders.size(), 8u + 2);
   EXPECT_EQ(again.leaders.back(), by_model[3]);
+  // Nor those whose errors are expected above a limit.
+  const auto error_of = [&](std::size_t point) {
+    return expected_error(KnownConfig(again.points[point]).traits, fake::kProblem, request.device);
+  };
+  std::vector<double> errors;
+  for (const std::size_t point : again.leaders) errors.push_back(error_of(point));
+  const auto [least, most] = std::minmax_element(errors.begin(), errors.end());
+  const auto leaders_within = [&](double error) {
+    Plan limited = plan();
+    limit_errors(limited, error, request.device);
+    return limited.leaders.size();
+  };
+  EXPECT_EQ(leaders_within(*most), 10u);
+  EXPECT_EQ(leaders_within(.99 * *least), 0u);
   // Half of what the budget leaves: the eight, the model's first two, both known, and its third.
   request.budget = 23;
   const Plan short_one = plan();
