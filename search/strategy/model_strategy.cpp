@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/least_places.h"
 #include "search/strategy/posterior.h"
 #include "search/strategy/results.h"
 #include "search/strategy/start_points.h"
@@ -99,16 +100,7 @@ class ModelStrategy : public Strategy {
         without_prior_(space, {}, without_prior(constants)),
         random_(seed),
         untried_(space.size()) {
-    if (prior_.empty()) return;
-    prior_order_.resize(space.size());
-    std::iota(prior_order_.begin(), prior_order_.end(), std::size_t{0});
-    const auto end = prior_order_.begin() +
-                     static_cast<std::ptrdiff_t>(std::min(constants.pool / 4, space.size()));
-    std::partial_sort(prior_order_.begin(), end, prior_order_.end(),
-                      [&](std::size_t a, std::size_t b) {
-                        return std::pair(prior_[a], a) < std::pair(prior_[b], b);
-                      });
-    prior_order_.erase(end, prior_order_.end());
+    if (!prior_.empty()) prior_order_ = least_places(prior_, constants.pool / 4);
   }
 
   std::vector<std::size_t> ask(std::size_t count) override {

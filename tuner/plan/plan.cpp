@@ -7,12 +7,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <span>
 
 #include "core/error.h"
 #include "core/in_parallel.h"
+#include "core/least_places.h"
 #include "search/model/expected_error.h"
 #include "search/model/static_model.h"
 #include "search/space/point_index.h"
@@ -198,20 +198,13 @@ std::vector<double> model_times(const Plan& plan, const DeviceSpec& device, std:
 std::vector<std::size_t> fastest_of_tiles(const std::vector<double>& model_us, const Plan& plan,
                                           std::size_t tiles) {
   constexpr std::size_t kMostLookedAt = 1024;
-  std::vector<std::size_t> order(model_us.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t looked_at = std::min(kMostLookedAt, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(looked_at),
-                    order.end(), [&](std::size_t a, std::size_t b) {
-                      return std::pair(model_us[a], a) < std::pair(model_us[b], b);
-                    });
   std::set<std::array<int, 3>> seen;
   std::vector<std::size_t> fastest;
-  for (std::size_t i = 0; i < looked_at && fastest.size() < tiles; ++i) {
-    if (!std::isfinite(model_us[order[i]])) break;
-    const Traits traits = traits_of(plan, order[i]);
+  for (const std::size_t point : least_places(model_us, kMostLookedAt)) {
+    if (fastest.size() == tiles || !std::isfinite(model_us[point])) break;
+    const Traits traits = traits_of(plan, point);
     if (seen.insert({traits.tile_m, traits.tile_n, traits.tile_k}).second) {
-      fastest.push_back(order[i]);
+      fastest.push_back(point);
     }
   }
   return fastest;
