@@ -104,8 +104,8 @@ struct ModelConstants {
   double late_operands_factor = 1.02;
   // How much longer a CTA of so many warps takes some of whose copies wait in registers
   // (Traits::copies_wait): all its warps wait for the slowest one's stores. Chosen on an H200,
-  // where 357 pairs that differ in that alone took 5 to 6 % longer, and 130 pairs of four warps .6
-  // % (docs/notes/search/static_model.md).
+  // where 357 pairs that differ in that alone took 5 to 6 % longer and 130 of four warps less than
+  // one (docs/notes/search/static_model.md).
   double waiting_copies_factor = 1.04;
   int waiting_copies_warps = 8;
   // How much longer more CTAs than are resident at once take where TAIL is no multiple of the
