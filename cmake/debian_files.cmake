@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by cpack ahead of packing: adds to each package what Debian's policy asks for, and takes away what it forbids.
 file(GLOB roots LIST_DIRECTORIES true "${CPACK_TEMPORARY_DIRECTORY}/*")
+file(READ "${CMAKE_CURRENT_LIST_DIR}/../THIRD_PARTY.md" third_party)
 string(TIMESTAMP today "%a, %d %b %Y %H:%M:%S +0000" UTC)
 foreach(root IN LISTS roots)
   get_filename_component(component "${root}" NAME)
@@ -10,10 +11,11 @@ foreach(root IN LISTS roots)
   string(TOUPPER "${component}" component)
   set(package "${CPACK_DEBIAN_${component}_PACKAGE_NAME}")
   set(doc "${root}/usr/share/doc/${package}")
+  # One file of fixed name: images of containers leave out all else below /usr/share/doc.
   file(WRITE "${doc}/copyright"
-       "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: gemm-tune\n\n"
-       "Files: *\nCopyright: 2026 the authors of gemm-tune\nLicense: Apache-2.0\n"
-       " On Debian systems, the text of the licence is in /usr/share/common-licenses/Apache-2.0.\n")
+       "Copyright: 2026 the authors of gemm-tune\nLicense: Apache-2.0\n"
+       "On Debian systems, the text of the licence is in /usr/share/common-licenses/Apache-2.0.\n\n${third_party}")
+  file(REMOVE_RECURSE "${root}/usr/share/licenses")
   file(WRITE "${doc}/changelog.Debian"
        "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
        "  * Built by cpack.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")

@@ -5,6 +5,7 @@
 # where it is there, finds no error. Ends with 77 where there is no dpkg.
 set -euo pipefail
 build=$1 make_database=$2
+third_party=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/THIRD_PARTY.md
 command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null || exit 77
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -16,19 +17,26 @@ names=$(for deb in *.deb; do dpkg-deb -f "$deb" Package; done | sort | xargs)
 [ "$names" = 'gemm-tune gemm-tune-defaults libgemm-tune-dev libgemm-tune0' ] || fail "the packages are: $names"
 
 for deb in *.deb; do
+  package=$(dpkg-deb -f "$deb" Package)
   strangers=$(dpkg-deb -f "$deb" Depends | sed 's/ ([^)]*)//g; s/, /\n/g' |
     grep -v -x -E 'libc6|libgcc-s1|libstdc\+\+6|libgemm-tune0' || true)
   [ -z "$strangers" ] || fail "$deb depends on: $strangers"
   dpkg-deb -x "$deb" "$scratch/root"
+  tail -n "$(wc -l <"$third_party")" "$scratch/root/usr/share/doc/$package/copyright" | cmp - "$third_party" ||
+    fail "$deb has not the licences of what it contains"
   dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -v '/$' >>"$scratch/files"
 done
 [ -z "$(sort "$scratch/files" | uniq -d)" ] || fail "in two packages: $(sort "$scratch/files" | uniq -d)"
 
-# Nothing of cmake --install is left out; man pages are packed, and zsh's completions lie where Debian's zsh looks.
+# Nothing of cmake --install is left out but the licences, which stand in the copyright files; man pages are packed, and zsh's
+# completions lie where Debian's zsh looks.
 for component in program preload library development defaults; do
   cmake --install "$build" --component $component --prefix "$scratch/prefix/usr" >/dev/null
 done
-missing=$(cd "$scratch/prefix" && find . -type f -o -type l | while read -r file; do
+for licence in LICENSE THIRD_PARTY.md; do
+  cmp "$(dirname "$third_party")/$licence" "$scratch/prefix/usr/share/licenses/gemm-tune/$licence" || fail "cmake --install installs no $licence"
+done
+missing=$(cd "$scratch/prefix" && find . ! -path './usr/share/licenses/*' \( -type f -o -type l \) | while read -r file; do
   grep -q -x -F -e "${file/site-functions/vendor-completions}" -e "$file.gz" "$scratch/files" || echo "$file"
 done)
 [ -z "$missing" ] || fail "in no package: $missing"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # package.sh BUILD PYTHON HIDE_LIBRARIES LIBRARIES_OF_CUDA PLUGIN: makes the wheel of BUILD for PYTHON, installs it without a package
-# index in a fresh environment, imports it where no CUDA is, and runs the tests of this folder there.
+# index in a fresh environment, looks for its licences there, imports it where no CUDA is, and runs the tests of this folder there.
 #
 # Skipped (77) where PYTHON is too old or lacks venv or its headers, or no package index is reached.
 set -euo pipefail
@@ -23,6 +23,9 @@ pip=("$scratch/venv/bin/python" -m pip --disable-pip-version-check --quiet)
 rm -rf "$work/wheels"
 wheel=$(../../python/wheel.sh "$build" "$work" "$work/wheels" "$python")
 "${pip[@]}" install --no-index --no-deps "$wheel"
+for licence in LICENSE THIRD_PARTY.md; do
+  cmp "../../$licence" "$scratch"/venv/lib/python*/site-packages/gemm_tune-*.dist-info/licenses/$licence
+done
 
 cd "$scratch" # nothing of the tree is imported
 LD_AUDIT=$hide_libraries GT_HIDDEN='libcu libnvrtc' venv/bin/python -c 'import gemm_tune' 2>errors
