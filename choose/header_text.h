@@ -10,7 +10,8 @@
 namespace gemm_tune {
 
 inline constexpr std::string_view kHeaderBegin =
-    R"header(// The best known GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
+    R"header(// SPDX-License-Identifier: Apache-2.0
+// The best known GEMM kernels for @ARCH@, and their look-up by size. Made by gemm-tune
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
 // C[M,N] = alpha * op(A)[M,K] * op(B)[K,N] + beta * C, or a batch of these with the matrices of

@@ -532,8 +532,9 @@ TEST_F(ExportHeaderTest, TwoArchitecturesMeetInOneProgram) {
   for (const std::string& compiler : compilers()) EXPECT_EQ(compile(compiler), "");
 }
 
-TEST_F(ExportHeaderTest, SaysWhereEachRowComesFrom) {
+TEST_F(ExportHeaderTest, SaysItsLicenceAndWhereEachRowComesFrom) {
   const std::string header = export_header(sample_database(file_), "sm_86", kRevisions);
+  EXPECT_THAT(header, StartsWith("// SPDX-License-Identifier: Apache-2.0\n"));
   EXPECT_THAT(
       header,
       AllOf(HasSubstr("// 1024x1024x1024: " + kWholeTiles),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best known GEMM kernels for sm_90, and their look-up by size. Made by gemm-tune
 // (`gemm-tune export --format header`): make it anew instead of editing it.
 //
