@@ -5,10 +5,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gemm-tune)
 set(CPACK_PACKAGE_VENDOR gemm-tune)
 # The project has no mail address of its own: RFC 2606 reserves .invalid for addresses that nobody has. Who distributes
-# packages names a reachable one: cmake -DCPACK_PACKAGE_CONTACT="Name <address>".
-if(NOT CPACK_PACKAGE_CONTACT)
-  set(CPACK_PACKAGE_CONTACT "gemm-tune developers <noreply@gemm-tune.invalid>")
-endif()
+# packages names a reachable one: ./run packages "Name <address>", or cpack -D CPACK_PACKAGE_CONTACT="Name <address>".
+set(CPACK_PACKAGE_CONTACT "gemm-tune developers <noreply@gemm-tune.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program preload library development defaults)

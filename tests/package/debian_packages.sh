@@ -11,13 +11,15 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "$*" && exit 1; }
 
-(cd "$build" && cpack -G DEB -B "$scratch/debs") >"$scratch/log" 2>&1 || fail "cpack ends with $?: $(cat "$scratch/log")"
+contact='Some Body <some.body@example.org>'
+(cd "$build" && cpack -G DEB -B "$scratch/debs" -D "CPACK_PACKAGE_CONTACT=$contact") >"$scratch/log" 2>&1 || fail "cpack ends with $?: $(cat "$scratch/log")"
 cd "$scratch/debs"
 names=$(for deb in *.deb; do dpkg-deb -f "$deb" Package; done | sort | xargs)
 [ "$names" = 'gemm-tune gemm-tune-defaults libgemm-tune-dev libgemm-tune0' ] || fail "the packages are: $names"
 
 for deb in *.deb; do
   package=$(dpkg-deb -f "$deb" Package)
+  [ "$(dpkg-deb -f "$deb" Maintainer)" = "$contact" ] || fail "the maintainer of $deb is $(dpkg-deb -f "$deb" Maintainer)"
   strangers=$(dpkg-deb -f "$deb" Depends | sed 's/ ([^)]*)//g; s/, /\n/g' |
     grep -v -x -E 'libc6|libgcc-s1|libstdc\+\+6|libgemm-tune0' || true)
   [ -z "$strangers" ] || fail "$deb depends on: $strangers"
