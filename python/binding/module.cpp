@@ -37,13 +37,17 @@ constexpr const char* kMatmulText =
     "goes; of 16-bit\n"
     "operands it may be float32. activation: what is applied behind the bias, as 'relu' or\n"
     "'gelu_tanh'. accuracy: the class of float32 products, as 'fp32_f16x3'; None: fp32.\n"
-    "Returns out, or a new array of the operands' library.";
+    "Returns out, or a new array of the operands' library.\n\n"
+    "Raises ArgumentError; NoKernelError where no kernel can serve the problem; DeviceError\n"
+    "without a GPU, driver or NVRTC, or where CUDA failed; DatabaseError where the database\n"
+    "cannot be read.";
 
 constexpr const char* kPrepareText =
     "The matrix b as a Prepared, for many products matmul(a, prepared) of an accuracy class.\n\n"
     "b: an array of float32 on a CUDA device, of shape (K, N), as for matmul(). accuracy: a class\n"
     "whose kernels prepare operands: 'fp32_f16x3'. The work runs on the current stream of b's\n"
-    "library. Raises ArgumentError, and NoKernelError on a device without such kernels.";
+    "library. Raises ArgumentError, DeviceError, and NoKernelError on a device without such\n"
+    "kernels.";
 
 constexpr const char* kPreparedText =
     "A right operand of matmul() that prepare() has prepared: as many bytes on the device as the\n"

@@ -3,7 +3,8 @@
 
 ``tune(shapes)`` finds the fastest kernels for a GPU and keeps them in a database; ``matmul(a, b)``
 multiplies arrays of PyTorch, CuPy and others with them. Without a GPU, ``tune(shapes, arch=...)``
-ranks by a model, and ``lookup()`` answers. docs/python.md of the project has the whole of it.
+ranks by a model, and ``lookup()`` answers. ``capture()`` collects the shapes that a program multiplies.
+All exceptions derive from ``Error``; ``help()`` of a function says which it raises.
 """
 import os as _os
 import sys as _sys

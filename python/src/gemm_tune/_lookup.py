@@ -22,13 +22,30 @@ families: list[str] = []
 
 @dataclass(frozen=True)
 class Recipe:
-    """What serves a problem: gt_recipe of gemm_tune.h. None: not known."""
+    """What serves a problem. Times are in microseconds; None: not known.
 
-    match: str  # "exact", "nearest", "default" or "none"
-    source: str | None  # "measured" or "predicted"
-    config: str | None  # the kernel
+    match: "exact", tuned for this device and problem; "nearest", tuned for a near size or on another device of the
+    architecture; "default", nothing tuned fits, and cuBLAS's own choice or a conservative kernel serves; "none", nothing
+    that the policy allows serves, and no other field but explanation holds.
+    source: what a tuned kernel rests on, "measured" or "predicted" (by a model, never timed).
+    config: the kernel, "family/NAME=VALUE,...", or an algorithm of cuBLAS or cublasLt.
+    explanation: what was chosen and why, in one sentence.
+    align_bytes: for A, B, C and D, the bytes that must divide address, leading dimension and, in a batch, stride.
+    workspace_bytes: scratch memory of one launch on the device, which matmul() brings.
+    tuned_us: the kernel's median time at the problem that it was timed for, on this very device.
+    baseline_us: the fastest of cuBLAS beside it in the same run.
+    distance: from the problem that the winner was tuned for, as the product of the larger over the smaller of M, N, K and
+    batch; 1 for the same sizes.
+    expected_us: of what was chosen, measured for an exact match, else by a model that is corrected by what was measured.
+    expected_within: half of such expectations are off by at most this factor, 1.05 for 5 %. Beyond a distance of 16 an
+    expectation is a guess.
+    cublas_us: of cuBLAS for the problem, measured or expected likewise."""
+
+    match: str
+    source: str | None
+    config: str | None
     explanation: str
-    align_bytes: tuple[int, int, int, int]  # that the kernel needs of A, B, C and D
+    align_bytes: tuple[int, int, int, int]
     workspace_bytes: int
     tuned_us: float | None
     baseline_us: float | None
@@ -100,8 +117,20 @@ def configure(
     refine_ms: float = 0.0,
     refined_choices: str | os.PathLike[str] | None = None,
 ) -> None:
-    """From now on matmul(), lookup() and tune() use this database, the first two also the rest:
-    gt_options of gemm_tune.h. Without it, they use gemm-tune's defaults."""
+    """From now on matmul(), lookup(), tune() and explain() use this database, the first two also the rest. What is left out
+    has its default again.
+
+    database: its path; None: the environment's GEMM_TUNE_DB, else gemm-tune/gemm-tune.db in $XDG_DATA_HOME or
+    ~/.local/share. kernel_cache: a folder for compiled kernels, made if missing; None: they are kept in memory only, but
+    where database is None, too, in gemm-tune of $XDG_CACHE_HOME or ~/.cache.
+    policy: "best", the fastest as far as is known, a kernel or cuBLAS; "tuned_only", what searches found; "deterministic",
+    kernels, tuned or not, never cuBLAS; "batch_invariant", kernels of one order of sums, by which a row of the result has
+    the same bits whatever M is, never cuBLAS.
+    refine_ms: by how many milliseconds the first call for a problem that nobody has tuned may take longer, in order to
+    time the likeliest kernels on its operands. refined_choices: a file that keeps these answers for later processes; made
+    if missing.
+
+    Raises ArgumentError, and DatabaseError where the database is missing or cannot be read."""
     path = None if database is None else path_of(database, "database")
     try:
         milliseconds = float(refine_ms)
@@ -118,8 +147,10 @@ def configure(
 
 
 def load_family(file: str | os.PathLike[str]) -> None:
-    """Loads a plug-in of a kernel family of your own (docs/family.md), for the whole process: before anything else of
-    gemm_tune is called but other load_family(). tune() and explain() know it, too."""
+    """Loads a plug-in of a kernel family of your own, which gemm_tune_add_family() of gemm-tune's CMake package has built, for
+    the whole process: before anything else of gemm_tune is called but other load_family(). tune() and explain() know it, too.
+
+    Raises ArgumentError, also where it comes too late or the file is no plug-in of this version."""
     path = os.path.abspath(path_of(file, "file"))
     _core.load_family(path)
     if path not in families:
@@ -127,7 +158,8 @@ def load_family(file: str | os.PathLike[str]) -> None:
 
 
 def reload() -> None:
-    """Reads the database again, which another process has changed. tune() does so itself."""
+    """Reads the database again, which another process has changed. tune() does so itself. Raises DatabaseError, and the
+    winners stay as they were."""
     _core.reload()
 
 
@@ -142,7 +174,10 @@ def lookup(
     """Which kernel serves the problem on the device, the current one unless arch names another
     ("sm_90", any GPU of that architecture; with device_name and sm_count that one). alignment: bytes that divide all
     addresses and leading dimensions, as align= in the shape's text; 0: of packed matrices. Needs neither a GPU nor CUDA's
-    libraries where arch is given."""
+    libraries where arch is given.
+
+    Raises ArgumentError, DeviceError where neither arch is given nor a GPU is there, and DatabaseError where the database
+    cannot be read. A problem that no kernel serves is a Recipe whose match is "none"."""
     text = shape_text(shape)
     edge, *fields = text.split(":", 1)
     if edge.isdigit():
@@ -167,5 +202,5 @@ def lookup(
 
 
 def lookup_call(a: Any, b: Any, bias: Any = None, out: Any = None) -> Recipe:
-    """Which kernel serves matmul() of these arguments. Reads no element."""
+    """Which kernel serves matmul() of these arguments. Reads no element. Raises as lookup()."""
     return Recipe(**_core.lookup_call(a, b, bias, out))

@@ -80,7 +80,11 @@ def tune(
     "predicted". options: further words of the program's command line. progress: False, or who gets
     its lines in place of sys.stderr.
 
-    What was stored before is not tried again, so the same call after an interruption goes on."""
+    What was stored before is not tried again, so the same call after an interruption goes on.
+
+    Raises ArgumentError, also without a GPU where arch is left out; DeviceError where NVRTC is missing or options demand a
+    GPU that is not there; NoKernelError where no candidate became a winner; DatabaseError where the database cannot be
+    opened, read or written; KeyboardInterrupt by Ctrl-C, when all that was finished is stored."""
     is_one = (isinstance(shapes, str) or whole_number(shapes) is not None
               or (isinstance(shapes, tuple) and bool(shapes) and whole_number(shapes[0]) is not None))
     if not is_one and (isinstance(shapes, (bytes, bytearray)) or not hasattr(shapes, "__iter__")):
@@ -130,7 +134,10 @@ def explain(
     database: str | os.PathLike[str] | None = None,
 ) -> Table:
     """The config's figures at the shape beside the best other config's, each with its origin:
-    compiler, formula or measurement. Without a config, the winner's. Compiles; needs no GPU."""
+    compiler, formula or measurement. Without a config, the winner's. Compiles; needs no GPU.
+
+    Raises ArgumentError; DeviceError where NVRTC is missing; DatabaseError where the database is missing or cannot be
+    read."""
     words = ["explain", "--json", "--sizes", shape_text(shape), *_common(database, arch, device)]
     code, output, sentence = _program.run([*words, *([] if config is None else [text_of(config, "config", "family/NAME=16")])])
     if code != 0:
