@@ -45,14 +45,14 @@ constexpr const char* kMatmulText =
 constexpr const char* kPrepareText =
     "The matrix b as a Prepared, for many products matmul(a, prepared) of an accuracy class.\n\n"
     "b: an array of float32 on a CUDA device, of shape (K, N), as for matmul(). accuracy: a class\n"
-    "whose kernels prepare operands: 'fp32_f16x3'. The work runs on the current stream of b's\n"
-    "library. Raises ArgumentError, DeviceError, and NoKernelError on a device without such\n"
-    "kernels.";
+    "whose kernels prepare operands: 'fp32_f16x3' or 'fp32_bf16x6'. The work runs on the current\n"
+    "stream of b's library. Raises ArgumentError, DeviceError, and NoKernelError on a device\n"
+    "without such kernels.";
 
 constexpr const char* kPreparedText =
     "A right operand of matmul() that prepare() has prepared: as many bytes on the device as the\n"
-    "array has, freed with the object. It keeps the array alive, whose values must stay as they\n"
-    "are until renew().";
+    "array has, of 'fp32_bf16x6' half as many again, freed with the object. It keeps the array\n"
+    "alive, whose values must stay as they are until renew().";
 
 constexpr const char* kRenewText =
     "Prepares the array again, whose values have changed, on the current stream. Products that "

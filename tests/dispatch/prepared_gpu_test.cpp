@@ -119,6 +119,23 @@ TEST_F(PreparedGpuTest, GivesTheBitsOfACallWithout) {
   }
 }
 
+TEST_F(PreparedGpuTest, GivesTheBitsOfACallWithoutInThreePartsToo) {
+  if (!has_kernels()) GTEST_SKIP() << "no kernel of the class";
+  SplitProduct product({133, 97, 2310, 3, 1});
+  gt_gemm_call call = product.call();
+  call.accuracy = GT_ACCURACY_FP32_BF16X6;
+  ASSERT_EQ(gt_gemm(handle_, stream_->get(), &call), GT_OK) << gt_last_error();
+  const std::vector<float> without = product.result();
+  gt_prepared* prepared = nullptr;
+  ASSERT_EQ(gt_prepare(handle_, stream_->get(), &call, GT_OPERAND_B, &prepared), GT_OK)
+      << gt_last_error();
+  call.prepared_b = prepared;
+  product.forget();
+  ASSERT_EQ(gt_gemm(handle_, stream_->get(), &call), GT_OK) << gt_last_error();
+  EXPECT_TRUE(are_same_bits(product.result(), without));
+  gt_release(prepared);
+}
+
 TEST_F(PreparedGpuTest, ServesEveryMAndIsPreparedAnewForOtherValues) {
   if (!has_kernels()) GTEST_SKIP() << "no kernel of the class";
   SplitProduct large({600, 256, 512}), small({5, 256, 512});

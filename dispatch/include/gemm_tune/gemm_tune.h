@@ -360,15 +360,16 @@ typedef enum gt_operand {
 
 /* Prepares A or B for many calls, as the weights of a layer: what kernels of the call's accuracy
  * class make of an operand before they multiply is made once and kept. A call that names it gives
- * the same bits as one that does not, without that launch. GT_ACCURACY_FP32_F16X3 has such kernels;
- * GT_NO_KERNEL for other classes and for devices without them.
+ * the same bits as one that does not, without that launch. GT_ACCURACY_FP32_F16X3 and
+ * GT_ACCURACY_FP32_BF16X6 have such kernels; GT_NO_KERNEL for other classes and for devices without
+ * them.
  *
  * The operand, its size and storage, K, the batch and the class are the call's; of the rest of it
  * only follows which kernel is compiled, and the other operand and D may be NULL. *prepared is NULL
- * for a new object, set on GT_OK only. It holds about as many bytes as the operand, on the current
- * device, and serves every handle of the process. Or *prepared is an object that is prepared anew,
- * without an allocation, as after the operand's values have changed, or in a graph: of the same
- * device, class and sizes.
+ * for a new object, set on GT_OK only. It holds about as many bytes as the operand, of
+ * GT_ACCURACY_FP32_BF16X6 half as many again, on the current device, and serves every handle of the
+ * process. Or *prepared is an object that is prepared anew, without an allocation, as after the
+ * operand's values have changed, or in a graph: of the same device, class and sizes.
  *
  * The work runs in the stream: calls in other streams have to wait for it, as for every writer.
  * The operand must stay where it is and as it is: where parts of it or of the other operand would
