@@ -158,7 +158,7 @@ typedef enum gt_batch_kind {
 typedef struct gt_prepared gt_prepared;
 
 /* A product. Begin with gt_gemm_call call = GT_GEMM_CALL_INIT, which sets size, one product,
- * alpha = 1 and beta = 0, and all else to 0.
+ * alpha = 1, beta = 0 and workspace_bytes = -1, and all else to 0.
  *
  * A leading dimension is at least 1 and the length of a stored row (column-major: column): lda of a
  * row-major A that is not transposed at least K, of a column-major one at least M. 0 stands for
