@@ -70,8 +70,9 @@ typedef enum gt_match {
                            allow that, else a conservative kernel that serves any problem */
 } gt_match;
 
-/* What may serve calls. By all policies, the same device, database and call give the same choice,
- * and every kernel gives equal bits from run to run. */
+/* What may serve calls. Without refine_ms and refined_choices, and with the same libraries present,
+ * the same device, database and call give the same choice by all policies. Every kernel gives equal
+ * bits from run to run. */
 typedef enum gt_policy {
   GT_POLICY_BEST = 0,       /* the fastest, as far as is known: a kernel or cuBLAS */
   GT_POLICY_TUNED_ONLY = 1, /* what searches found, where none fits GT_NO_KERNEL; a winner that was
