@@ -12,6 +12,7 @@ usage: readme.py commands PROGRAM CLIENT
        readme.py snippets           the C++ of the README stands in the programs that it names
        readme.py variables          SECURITY.md names each environment variable that the sources read
        readme.py picture            docs/results.svg is of the tables in docs/results.md
+       readme.py points PROGRAM     docs/search.md has the numbers of raw and of valid points that PROGRAM counts at 1024 on an H100
        readme.py figures            the means of the README's table stand in docs/results.md, and it counts the lines of
                                     examples/family/my_tiles as docs/family.md does
 
@@ -20,6 +21,7 @@ README's order: later commands use what earlier ones stored. What needs a GPU ha
 `./run tests` out, which is the run that this test is part of. A command that EXPECTED lacks, or has
 and the README lacks, fails.
 """
+import json
 import os
 import pathlib
 import re
@@ -317,11 +319,25 @@ def check_figures():
     print(f"{len(means)} means")
 
 
+def check_points(program):
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, GEMM_TUNE_DB=folder + "/gemm-tune.db", CUDA_VISIBLE_DEVICES="")
+        run = subprocess.run([program, "--gpu", "H100 80GB HBM3", "--sizes", "1024", "--dry-run", "--json"], check=True,
+                             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    counted = json.loads(run.stdout)["problems"][0]
+    text = f"{counted['left']:,} of {counted['enumerated']:,} raw points at 1024 on an H100"
+    if text not in " ".join((ROOT / "docs/search.md").read_text().split()):
+        sys.exit(f"docs/search.md should say: {text}")
+    print(text)
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 4 and sys.argv[1] == "commands":
         check_commands(*sys.argv[2:])
     elif len(sys.argv) > 2 and sys.argv[1] == "options":
         check_options(*sys.argv[2:])
+    elif len(sys.argv) == 3 and sys.argv[1] == "points":
+        check_points(sys.argv[2])
     elif sys.argv[1:] == ["links"]:
         check_links()
     elif sys.argv[1:] == ["figures"]:
