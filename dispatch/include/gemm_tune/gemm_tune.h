@@ -131,7 +131,8 @@ typedef enum gt_type {
 
 /* How products are made and added up; a result is verified against the class's error bound. There
  * are kernels for the classes that types stand for, for TF32 (from sm_80 on), FP32_F16X3 (from
- * sm_75 on, where fp32 is not expected to be faster), FP32_BF16X6 (sm_80) and SUMS_FP16 (sm_75). */
+ * sm_75 on, where fp32 is not expected to be faster), FP32_BF16X6 (from sm_80 on) and SUMS_FP16
+ * (from sm_75 on). */
 typedef enum gt_accuracy {
   GT_ACCURACY_OF_TYPES = 0,    /* FP32 beside an operand of GT_F32, SUMS_FP32 for other floats,
                                   else SUMS_S32 */
