@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/files/input_file.h"
 #include "db/database.h"
+#include "kernel_templates/registry/registry.h"
 #include "research/sweep/sweep_entries.h"
 
 namespace gemm_tune {
@@ -65,6 +66,9 @@ std::vector<Sweep> read_database(const std::string& path, const LockWait& lock) 
     } catch (const UsageError& error) {
       throw UsageError("database '" + path + "': " + error.what());
     }
+    // A strategy asks for kernels alone.
+    const KernelFamily* family = find_family(config.family);
+    if (family && family->is_library()) return;
     Entry entry = {record.config, {{kFamilyParam, config.family}}, {}};
     for (const auto& [param, value] : config.params) entry.values[param] = std::to_string(value);
     if (record.outcome.disposition == Disposition::ok) entry.time_us = record.outcome.time_us();

@@ -114,7 +114,8 @@ void predict_times(Sweep& sweep, const std::vector<Entry>& entries,
     for (const auto& [name, value] : entry.values) values[name] = value;
     const auto family = values.find(kFamilyParam);
     const KernelFamily* found = family == values.end() ? nullptr : find_family(family->second);
-    const auto config = found ? todays_config(*found, values) : std::nullopt;
+    const bool has_model = found && !found->is_library();
+    const auto config = has_model ? todays_config(*found, values) : std::nullopt;
     any = any || config;
     sweep.predicted_us.push_back(
         config ? predict(config->traits, *sweep.problem, *sweep.device).time_us : unknown);

@@ -218,6 +218,20 @@ TEST(SweepTest, ADatabaseHoldsASweepOfEachDeviceAndProblem) {
   }));
 }
 
+TEST(SweepTest, LibrariesAlgorithmsOfADatabaseAreNotOfItsSweep) {
+  const TempFolder folder;
+  const std::string path = (folder.path() / "tune.db").string();
+  {
+    Database database = writable(path);
+    store_measured(database, kA6000, "1024x1024x1024", kWholeTiles, 151.25);
+    store_measured(database, kA6000, "1024x1024x1024", "cublas/WORKSPACE=33554432", 130);
+  }
+  const std::vector<Sweep> sweeps = read_sweeps(path);
+  ASSERT_EQ(sweeps.size(), 1u);
+  EXPECT_EQ(sweeps[0].space.size(), 1u);
+  EXPECT_GT(sweeps[0].predicted_us.at(0), 0);
+}
+
 // tiled_2d at a problem of ours on a GPU of the table; what no entry names is fixed or 0.
 std::string our_cache(const std::string& problem, const std::string& device, double slow) {
   return R"({"device_name": ")" + device + R"(", "kernel_name": "tiled_2d", "problem_size": ")" +
