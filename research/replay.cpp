@@ -49,9 +49,8 @@ std::vector<std::size_t> run_once(Strategy& strategy, const Sweep& sweep, const 
         outlook && StopRule().is_over(*outlook, rule.is_near_known);  // the next may change it
     if (!settled) continue;
     // As tuner/job/search.cpp has it, as if nothing of it were compiled.
-    if (rule.is_near_known) return done;
     const std::optional<double> gain = strategy.gain_under_way();
-    if (gain && *gain < StopRule().worth_waiting) return done;
+    if (gain && (rule.is_near_known || *gain < StopRule().worth_waiting)) return done;
   }
 }
 

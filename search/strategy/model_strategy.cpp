@@ -124,7 +124,11 @@ class ModelStrategy : public Strategy {
     }
     if (!results_.add(point, value)) return;
     bests_.push_back(results_.best);
-    if (results_.since_best == 0 && !prior_.empty()) likely_variants_ = likely_variants();
+    const double worth = best_with_variants_ - constants_.variants_anew;
+    if (!prior_.empty() && results_.since_best == 0 && results_.best < worth) {
+      likely_variants_ = likely_variants();
+      best_with_variants_ = results_.best;
+    }
   }
 
   std::size_t fits() const override { return fits_; }
@@ -199,12 +203,12 @@ class ModelStrategy : public Strategy {
     if (!started && !prior_.empty()) return prior_order_.front();
     if (!started && asked == 0) return central_point(space_, untried_, random_);
     if (!started) return far_point(space_, untried_, results_, constants_.start_draws, random_);
-    const bool is_stalled = results_.since_best >= constants_.stall;
-    if (is_stalled) {
+    if (results_.since_best >= constants_.variants_after) {
       for (const std::size_t variant : likely_variants_) {
         if (untried_.contains(variant)) return variant;
       }
     }
+    const bool is_stalled = results_.since_best >= constants_.stall;
     const bool doubtful = is_stalled && ++doubts_ % 2 == 0;
     std::optional<std::size_t> point;
     if (doubtful && prior_.empty()) point = elite_neighbour();
@@ -354,6 +358,7 @@ class ModelStrategy : public Strategy {
   Results results_;
   std::vector<double> bests_;  // after each result
   std::vector<std::size_t> likely_variants_;
+  double best_with_variants_ = kInfinity;  // the log time of the best whose variants they are
   // Of points that were asked for; kept or not once they are told.
   std::unordered_map<std::size_t, double> promised_;
   Promises promises_;

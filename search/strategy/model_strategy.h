@@ -45,9 +45,12 @@ struct ModelSearchConstants {
   // prior it comes from one without, and without a prior it is a neighbour of one of the best.
   std::size_t stall = 10;
   std::size_t elite = 8;
-  // With a prior, first come the best's variants in one parameter whose expected log time is at
-  // most so much greater than the best's.
-  double likely_variant = 0.035;
+  // With a prior, after so many results without an improvement, first come the best's variants in
+  // one parameter whose expected log time is at most so much greater than the best's.
+  std::size_t variants_after = 5;
+  double likely_variant = 0.05;
+  // A later best has variants of its own where its log time is so much less: below, it is noise.
+  double variants_anew = 0.003;
   // So many of them, the likeliest: where launches take 3 us nearly all are likely.
   std::size_t most_variants = 12;
   // Of more results so many are observed: half of them the best, the rest evenly.

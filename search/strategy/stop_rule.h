@@ -33,7 +33,8 @@ struct Outlook {
 // an improvement say the more the better the prior was: their number grows with its variance.
 //
 // Near a known size the configs that won there have been tried first, so that results without a
-// gain end the search, however much the prior errs and the surrogate promises.
+// gain end the search, however much the prior errs and the surrogate promises. Neither ends it
+// before the likely variants of the best were asked for: the surrogate takes parameters for smooth.
 struct StopRule {
   std::size_t least_timed = 8;
   double worth = 0.01;  // the least gain for which kNextTries are made
@@ -46,8 +47,9 @@ struct StopRule {
 
   bool is_over(const Outlook& outlook, bool is_near_known = false) const {
     if (outlook.timed < least_timed) return false;
+    if (outlook.unasked_variants > 0) return false;
     if (is_near_known) return outlook.since_gain >= patience_near_known;
-    return outlook.next_gain < worth && has_settled(outlook) && outlook.unasked_variants == 0;
+    return outlook.next_gain < worth && has_settled(outlook);
   }
 
   // Whether the best is likely to stay the best, whatever more tries promise.

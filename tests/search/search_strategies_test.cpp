@@ -284,7 +284,7 @@ TEST(ModelStrategyTest, SmallStepsMakeAGainOnceTheyAreAPercentTogether) {
 }
 
 // The prior takes all for equal but a few, which it expects to be twice as slow.
-TEST(ModelStrategyTest, AfterAStallAsksForLikelyVariantsOfTheBestFirst) {
+TEST(ModelStrategyTest, AfterSomeResultsWithoutAGainAsksForLikelyVariantsOfTheBestFirst) {
   const Land land = make_land();
   std::vector<double> prior(land.space.size(), 100.0);
   const std::size_t best = land.optimum;
@@ -302,7 +302,7 @@ TEST(ModelStrategyTest, AfterAStallAsksForLikelyVariantsOfTheBestFirst) {
   const ModelSearchConstants constants;
   const std::set<std::size_t> variants(near.begin(), near.end());
   std::size_t told = 0;
-  for (std::size_t point = 0; told < constants.stall; ++point) {  // far from the best
+  for (std::size_t point = 0; told < constants.variants_after; ++point) {  // far from the best
     if (point == best || point == before[0] || variants.count(point) > 0) continue;
     strategy->tell(point, 90);
     ++told;
@@ -315,6 +315,24 @@ TEST(ModelStrategyTest, AfterAStallAsksForLikelyVariantsOfTheBestFirst) {
   }
   EXPECT_EQ(strategy->outlook().value().unasked_variants, 0u);
   EXPECT_FALSE(strategy->gain_under_way().has_value()) << "variants are awaited";
+}
+
+// Else timings' noise would lead from variants to variants.
+TEST(ModelStrategyTest, ABestThatIsNoFasterThanNoiseHasNoVariantsOfItsOwn) {
+  const Land land = make_land();
+  const std::vector<double> prior(land.space.size(), 100.0);
+  const std::size_t best = land.optimum;
+  const std::size_t far = best == 0 ? land.space.size() - 1 : 0;
+  const auto unasked_after = [&](double us_of_far) {
+    const auto strategy = make_model(land.space, prior, 1);
+    strategy->tell(best, 50);
+    for (const std::size_t variant : land.space.variants(best)) strategy->tell(variant, 60);
+    strategy->tell(far, us_of_far);
+    strategy->ask(1);
+    return strategy->outlook().value().unasked_variants;
+  };
+  EXPECT_EQ(unasked_after(49.9), 0u);  // by .2 %
+  EXPECT_GT(unasked_after(49.5), 0u);
 }
 
 ModelSearchConstants trusting() {

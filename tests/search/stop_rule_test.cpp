@@ -27,12 +27,13 @@ TEST(StopRuleTest, AWrongPriorIsDoubtedLonger) {
   EXPECT_FALSE(rule.is_over({160, 160, 0.2, 0}));
 }
 
-TEST(StopRuleTest, NearAKnownSizeResultsWithoutAGainAloneEndASearch) {
+TEST(StopRuleTest, NearAKnownSizeResultsWithoutAGainEndASearch) {
   const StopRule rule;
   // Timed, since the best, prior's error, promise, since a gain of a percent: an H100 at 1280.
   const Outlook outlook = {40, 2, 0.15, 0.03, 28};
   EXPECT_FALSE(rule.is_over(outlook));
   EXPECT_TRUE(rule.is_over(outlook, /*is_near_known=*/true));
+  EXPECT_FALSE(rule.is_over({40, 2, 0.15, 0.03, 28, 1}, true));  // a likely variant is left
   EXPECT_FALSE(rule.is_over({40, 27, 0, 0, 27}, true));
   EXPECT_FALSE(rule.is_over({7, 28, 0, 0, 28}, true));  // the others failed
 }

@@ -210,10 +210,8 @@ void Search::abandon_what_promises_little() {
   if (is_ending_ || !result_.settled || !has_all_that_it_asked() || under_way_ == 0) return;
   if (judged_at_ == result_.progress.done) return;
   judged_at_ = result_.progress.done;
-  if (!plan_.is_near_known) {
-    const std::optional<double> gain = strategy_->gain_under_way();
-    if (!gain || *gain >= StopRule().worth_waiting) return;
-  }
+  const std::optional<double> gain = strategy_->gain_under_way();
+  if (!gain || (!plan_.is_near_known && *gain >= StopRule().worth_waiting)) return;
   const std::size_t abandoned = trials_.abandon_compilations();
   under_way_ -= abandoned;
   asked_ -= abandoned;
