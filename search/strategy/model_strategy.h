@@ -49,7 +49,8 @@ struct ModelSearchConstants {
   // one parameter whose expected log time is at most so much greater than the best's.
   std::size_t variants_after = 5;
   double likely_variant = 0.05;
-  // A later best has variants of its own where its log time is so much less: below, it is noise.
+  // A later best gets variants of its own if its log time is lower by at least this: smaller
+  // differences are noise.
   double variants_anew = 0.003;
   // So many of them, the likeliest: where launches take 3 us nearly all are likely.
   std::size_t most_variants = 12;

@@ -33,8 +33,10 @@ struct Outlook {
 // an improvement say the more the better the prior was: their number grows with its variance.
 //
 // Near a known size the configs that won there have been tried first, so that results without a
-// gain end the search, however much the prior errs and the surrogate promises. Neither ends it
-// before the likely variants of the best were asked for: the surrogate takes parameters for smooth.
+// gain end the search, however much the prior errs and the surrogate promises.
+//
+// Neither rule ends a search before the likely variants of the best were asked for: the surrogate
+// takes times to be smooth in each parameter, and so seldom asks for them.
 struct StopRule {
   std::size_t least_timed = 8;
   double worth = 0.01;  // the least gain for which kNextTries are made

@@ -118,7 +118,9 @@ Search::Search(Plan plan, const TuneRequest& request, Trials& trials, const Prob
   const std::size_t compilers = trials_.compilers();
   const std::size_t first = compilers > next_.size() ? compilers - next_.size() : 1;
   const std::vector<std::size_t> points = strategy_->ask(std::min(left, first));
-  if (!next_.empty() || !is_settled()) take_up(points);  // unless earlier runs settled it
+  // Earlier runs may have settled it, unless likely variants of their best are among the points.
+  const bool is_over = next_.empty() && is_settled() && strategy_->gain_under_way();
+  if (!is_over) take_up(points);
 }
 
 void Search::take_up(const std::vector<std::size_t>& points) {
@@ -203,9 +205,9 @@ void Search::compile_likely_specialisations() {
   trials_.compile_ahead(specialisations_of(best_kernel_->config), plan_.problem.epilogue);
 }
 
-// Where the search is over but for what is under way: what is still being compiled is waited for
-// only as long as all together promises enough (StopRule::worth_waiting), and near a known size not
-// at all: as many before it gained nothing.
+// Where the search is over but for what is under way. Likely variants of the best are awaited. The
+// rest is awaited only as long as all together promises enough (StopRule::worth_waiting), and near
+// a known size not at all: as many before it gained nothing.
 void Search::abandon_what_promises_little() {
   if (is_ending_ || !result_.settled || !has_all_that_it_asked() || under_way_ == 0) return;
   if (judged_at_ == result_.progress.done) return;

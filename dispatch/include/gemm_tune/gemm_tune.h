@@ -28,10 +28,12 @@
  * time, no clone, no place in a conditional node. To run the work twice at once, capture it twice.
  * A graph needs the handle that its calls were made with: run none after gt_close.
  *
- * No function prints, exits or throws; none but gt_open reads the environment. But while the first
- * kernel of a process that no cache holds is compiled, NVRTC has handlers of its own for SIGINT and
- * SIGTERM, which end the process with exit code 4. The calling thread has both signals blocked
- * meanwhile; a program that handles them should block them in its other threads, too. Every failure
+ * No function prints, exits or throws, with one exception: while the first kernel of a process that
+ * no cache holds is compiled, NVRTC has handlers of its own for SIGINT and SIGTERM, which end the
+ * process with exit code 4. The calling thread has both signals blocked meanwhile; a program that
+ * handles them should block them in its other threads, too.
+ *
+ * None but gt_open reads the environment. Every failure
  * is a status; gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for
  * C++17. Every function has the symbol version GEMM_TUNE_0. A program that was built with this
  * header runs with every later libgemm_tune.so.0: what stands here stays, but that structs which
@@ -77,9 +79,10 @@ typedef enum gt_match {
  * the same device, database and call give the same choice by all policies. Every kernel gives equal
  * bits from run to run. */
 typedef enum gt_policy {
-  GT_POLICY_BEST = 0,       /* the fastest, as far as is known: a kernel or cuBLAS */
-  GT_POLICY_TUNED_ONLY = 1, /* what searches found, where none fits GT_NO_KERNEL; a winner that was
-                               only predicted, too: the recipe's source says so */
+  GT_POLICY_BEST = 0,            /* the fastest, as far as is known: a kernel or cuBLAS */
+  GT_POLICY_TUNED_ONLY = 1,      /* kernels that searches found, never cuBLAS; where none fits,
+                                    GT_NO_KERNEL. A winner that was only predicted serves, too: the
+                                    recipe's source says so */
   GT_POLICY_DETERMINISTIC = 2,   /* kernels, tuned or not, never cuBLAS: the bits of a result do not
                                     depend on the version of cuBLAS, or on whether it is there */
   GT_POLICY_BATCH_INVARIANT = 3, /* kernels of one order of sums for all calls that differ in M

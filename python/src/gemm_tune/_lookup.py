@@ -123,7 +123,7 @@ def configure(
     database: its path; None: the environment's GEMM_TUNE_DB, else gemm-tune/gemm-tune.db in $XDG_DATA_HOME or
     ~/.local/share. kernel_cache: a folder for compiled kernels, made if missing; None: they are kept in memory only, but
     where database is None, too, in gemm-tune of $XDG_CACHE_HOME or ~/.cache.
-    policy: "best", the fastest as far as is known, a kernel or cuBLAS; "tuned_only", what searches found; "deterministic",
+    policy: "best", the fastest as far as is known, a kernel or cuBLAS; "tuned_only", kernels that searches found; "deterministic",
     kernels, tuned or not, never cuBLAS; "batch_invariant", kernels of one order of sums, by which a row of the result has
     the same bits whatever M is, never cuBLAS.
     refine_ms: by how many milliseconds the first call for a problem that nobody has tuned may take longer, in order to

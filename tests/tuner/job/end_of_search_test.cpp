@@ -92,6 +92,58 @@ TEST_F(EndOfSearchTest, NearAKnownSizeTriesWithoutAGainEndTheSearch) {
   EXPECT_GT(far.funnel.tried, 100u);
 }
 
+// Of two configs of one family: the parameters that differ.
+std::size_t differences(const KnownConfig& a, const KnownConfig& b) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.values.size(); ++i) count += a.values[i] != b.values[i] ? 1 : 0;
+  return count;
+}
+
+// A first run tried 45 configs, none of them a variant of the best; these take an hour to compile.
+TEST_F(EndOfSearchTest, NearAKnownSizeLikelyVariantsOfTheBestAreAskedForAndAwaited) {
+  TuneRequest request = fake::request_of({}, file("log"));
+  request.families = {find_family("tiled_2d")};
+  const ConfigList all = candidates_for(request, fake::kProblem).points;
+  const auto us = [&](std::size_t i) { return fake::time_us_of(to_string(all[i].config())); };
+  // The predicated are specialisations, for which finals wait.
+  const auto is_predicated = [](const std::string& config) { return config.ends_with("PRED=1"); };
+  std::vector<std::size_t> healthy;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string config = to_string(all[i].config());
+    if (fake::fault_of(config) == fake::Fault::none && !is_predicated(config)) healthy.push_back(i);
+  }
+  const KnownConfig best = all[*std::min_element(
+      healthy.begin(), healthy.end(), [&](std::size_t a, std::size_t b) { return us(a) < us(b); })];
+  std::vector<KnownConfig> others;
+  for (std::size_t i = 0; others.size() < 44 && i < healthy.size(); ++i) {
+    const KnownConfig config = all[healthy[i]];
+    if (differences(config, best) > 1) others.push_back(config);
+  }
+  TuneRequest listed = fake::request_of(others, file("log"));
+  listed.problems = {packed_problem(1024, 1024, 1152)};
+  SimulatedPools known_pools(16), first_pools(16), last_pools(16);
+  tuned(listed, known_pools);
+  listed.problems = {fake::kProblem};
+  listed.only = {best};
+  listed.only.insert(listed.only.end(), others.begin(), others.end());
+  EXPECT_EQ(tuned(listed, first_pools).funnel.tried, 45u);
+
+  static constexpr SimulatedPools::Time kAges = 1h;
+  std::size_t variants = 0;
+  SimulatedPools pools(16, [&](const std::string& config) {
+    const bool is_variant =
+        !is_predicated(config) && differences(check_config(parse_config(config)), best) == 1;
+    variants += is_variant ? 1 : 0;
+    return is_variant ? kAges : SimulatedPools::kCompilation;
+  });
+  const ProblemReport again = tuned(request, pools);
+  EXPECT_TRUE(again.settled);
+  EXPECT_GT(variants, 0u);
+  EXPECT_GE(again.funnel.tried, 45 + variants) << "abandoned";
+  EXPECT_GE(pools.now(), kAges);
+  EXPECT_EQ(tuned(request, last_pools).funnel.tried, again.funnel.tried);
+}
+
 // The first by hot times and the first by cold ones may both be handed out, and the latter is the
 // last of eight finalists, whose specialisations nobody compiled ahead.
 TEST_F(EndOfSearchTest, SpecialisationsOfAllKernelsThatMayBeHandedOutAreVerifiedSideBySide) {
