@@ -20,6 +20,9 @@
 //   const int tile_rows = found.kernel->tile_m;
 //   const Grid grid = found.kernel->grid(problem, sm_count);
 //
+// Kernels are compiled from texts below share/gemm-tune, where packages or CMake have installed the
+// gemm-tune that made this header. An upgrade replaces them: keep a copy of kernel_templates there.
+//
 // To run a kernel: compile its `source`, a file below share/gemm-tune where gemm-tune is installed
 // (of a user's family, of the revision "user:...", below the folder that holds the family's; the
 // revision is `kernel_revision`) and an include path from there, for sm_90 with the macros
