@@ -124,6 +124,7 @@ TEST_F(PreparedGpuTest, GivesTheBitsOfACallWithoutInThreePartsToo) {
   SplitProduct product({133, 97, 2310, 3, 1});
   gt_gemm_call call = product.call();
   call.accuracy = GT_ACCURACY_FP32_BF16X6;
+  product.forget();
   ASSERT_EQ(gt_gemm(handle_, stream_->get(), &call), GT_OK) << gt_last_error();
   const std::vector<float> without = product.result();
   gt_prepared* prepared = nullptr;

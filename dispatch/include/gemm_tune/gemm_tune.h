@@ -33,11 +33,11 @@
  * process with exit code 4. The calling thread has both signals blocked meanwhile; a program that
  * handles them should block them in its other threads, too.
  *
- * None but gt_open reads the environment. Every failure
- * is a status; gt_last_error has its sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for
- * C++17. Every function has the symbol version GEMM_TUNE_0. A program that was built with this
- * header runs with every later libgemm_tune.so.0: what stands here stays, but that structs which
- * begin with their size may grow at their end.
+ * None but gt_open reads the environment. Every failure is a status; gt_last_error has its
+ * sentence. Plain C (C99 or later); gemm_tune.hpp wraps it for C++17. Every function has the symbol
+ * version GEMM_TUNE_0. A program that was built with this header runs with every later
+ * libgemm_tune.so.0: what stands here stays, but that structs which begin with their size may grow
+ * at their end.
  */
 #ifndef GEMM_TUNE_H
 #define GEMM_TUNE_H
