@@ -2,6 +2,7 @@
 #include "choose/choose.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -26,6 +27,11 @@ std::string of_layer(const std::string& layer) {
 
 std::string text_of(const DeviceKey& device) {
   return printable(device.name) + " with " + std::to_string(device.sm_count) + " SMs";
+}
+
+// ", another device of sm_90" behind a device that is not the one asked about.
+std::string unless_the_same(const DeviceKey& device, const DeviceKey& asked) {
+  return asked.name.empty() || device == asked ? "" : ", another device of " + device.arch;
 }
 
 const char* const kGuess = "; a guess, for the sizes are far apart";
@@ -54,8 +60,7 @@ std::string describe(const Serving& serving, const DeviceKey& device, const Prob
                        ? "the winner where other operands are the least aligned ones, "
                        : word_of(kReasons, because));
   if (same != Sameness::full) text += to_string(record.problem) + " on ";
-  text += text_of(record.device);
-  if (!device.name.empty() && record.device != device) text += ", another device of " + device.arch;
+  text += text_of(record.device) + unless_the_same(record.device, device);
   text += record.source == Source::measured ? " (measured)" : " (predicted, not timed)";
   text += of_layer(serving.winner->layer);
   if (record.source == Source::measured && !record.outcome.ranking) {
@@ -76,15 +81,16 @@ std::optional<double> spread_of(const Timing& timing) {
   return typical_factor(ratios);
 }
 
-// Exchanges a kernel for cuBLAS's own choice where that is faster, as far as is known. distance: of
-// the nearest tuned problem.
+// Exchanges a kernel for cuBLAS's own choice where that is faster, as far as is known.
 void prefer_library(const WinnerIndex& winners, const LibraryTime& library, const Problem& problem,
-                    double distance, Sentence sentence, Choice* choice) {
+                    Sentence sentence, Choice* choice) {
   if (!choice->expected_us) return;
   const double kernel_us = *choice->expected_us;
   const bool is_exact = choice->match == Match::exact;
   // Finals may have ranked a kernel before cuBLAS for its cold time (kReach).
   const bool is_judged = is_exact && sameness(choice->winner->problem, problem) == Sameness::full;
+  const double distance =
+      shape_distance(launch_problem(choice->winner->problem), launch_problem(problem));
   const double least = is_judged ? kClearlyFaster : 1 / most_of_cublas(distance);
   if (library.us >= least * kernel_us) return;
   const bool took = is_exact && choice->winner->outcome.timing;
@@ -144,7 +150,7 @@ std::optional<Choice> between_tuned_m(const Tuned& tuned, const DeviceKey& devic
                    sentence);
 }
 
-TimedRow whole_row(const Tuned& tuned, const TimedConfig& row, const DeviceKey& device) {
+TimedRow whole_row(const Tuned& tuned, const TimedConfig& row) {
   TimedRow whole;
   Record& record = whole.record;
   record.device = row.device;
@@ -153,7 +159,7 @@ TimedRow whole_row(const Tuned& tuned, const TimedConfig& row, const DeviceKey& 
   record.revision = row.revision;
   record.source = Source::measured;
   record.outcome.timing = Timing{row.median_us, {}, 1};
-  for (const Serving& there : tuned.winners.nearest(device, WinnerIndex::Where::on_the_device,
+  for (const Serving& there : tuned.winners.nearest(row.device, WinnerIndex::Where::on_the_device,
                                                     row.problem, 1, WinnerIndex::Of::kernels)) {
     if (there.winner->record.problem == row.problem) {
       record.baseline = there.winner->record.baseline;
@@ -166,7 +172,7 @@ TimedRow whole_row(const Tuned& tuned, const TimedConfig& row, const DeviceKey& 
 Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey& device,
                 Sentence sentence) {
   const TimedRow& row =
-      tuned.timed.whole(*timed.row).get([&] { return whole_row(tuned, *timed.row, device); });
+      tuned.timed.whole(*timed.row).get([&] { return whole_row(tuned, *timed.row); });
   Choice choice;
   choice.layer = row.layer;
   choice.winner = lent(row.record);
@@ -176,18 +182,27 @@ Choice of_timed(const Tuned& tuned, const TimedCandidate& timed, const DeviceKey
   if (sentence == Sentence::left_out) return choice;
   choice.explanation = "expected to take " + short_duration_text(timed.expected_us) +
                        ", the least of all configs that were verified on " +
-                       text_of(timed.row->device) + "; timed nearest at " +
-                       to_string(timed.row->problem) + of_layer(row.layer);
+                       text_of(timed.row->device) + unless_the_same(timed.row->device, device) +
+                       "; timed nearest at " + to_string(timed.row->problem) + of_layer(row.layer);
   if (timed.distance > kGuessDistance) choice.explanation += kGuess;
   return choice;
 }
 
+// Of the configs that the near winners' device has timed.
+std::vector<TimedCandidate> timed_beside(
+    const Tuned& tuned, const NearWinners& near, const Problem& problem, std::size_t most,
+    double below_us = std::numeric_limits<double>::infinity()) {
+  if (!near.device || near.servings.empty()) return {};
+  const DeviceKey& timed_on = near.servings.front().winner->record.device;
+  return tuned.timed.fastest(timed_on, *near.device, problem, most, below_us);
+}
+
 // Exchanges a near winner for a config that is expected to be clearly faster.
-void prefer_timed(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
-                  Sentence sentence, Choice* choice) {
-  if (device.name.empty() || choice->winner->device != device || !choice->expected_us) return;
+void prefer_timed(const Tuned& tuned, const NearWinners& near, const DeviceKey& device,
+                  const Problem& problem, Sentence sentence, Choice* choice) {
+  if (!choice->expected_us) return;
   const double below_us = kClearlyFaster * *choice->expected_us;
-  for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, 1, below_us)) {
+  for (const TimedCandidate& timed : timed_beside(tuned, near, problem, 1, below_us)) {
     *choice = of_timed(tuned, timed, device, sentence);
   }
 }
@@ -238,14 +253,18 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   if (near.servings.empty()) return without_winner(device, problem, allowed);
   const Serving& nearest = near.servings.front();
   const Record& record = nearest.winner->record;
-  const bool exact = sameness_to(nearest, problem) != Sameness::none &&
-                     (device.name.empty() || record.device == device);
+  const bool is_tuned = sameness_to(nearest, problem) != Sameness::none;
+  const bool exact = is_tuned && (device.name.empty() || record.device == device);
+  // A winner that was measured at the very problem is not compared, here or on a device of as many
+  // SMs.
+  const bool stays = exact || (is_tuned && record.source == Source::measured &&
+                               record.device.sm_count == device.sm_count);
   const std::optional<Choice> between =
       exact ? std::nullopt : between_tuned_m(tuned, device, problem, near, sentence);
   const auto of_near = [&] {
     const Expected best = exact && !nearest.is_specialisation
                               ? Expected{0, record.outcome.time_us()}
-                          : exact ? Expected{0, near.expected_us(0, problem)}
+                          : stays ? Expected{0, near.expected_us(0, problem)}
                                   : fastest(near, problem);
     return of_near_winner(near, best, device, problem, sentence);
   };
@@ -255,7 +274,7 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
     if (!nearest.is_specialisation && record.outcome.timing)
       choice.within = spread_of(*record.outcome.timing);
   } else {
-    if (!between) prefer_timed(tuned, device, problem, sentence, &choice);
+    if (!between && !stays) prefer_timed(tuned, near, device, problem, sentence, &choice);
     if (choice.expected_us && choice.winner->device == device) {
       choice.within = tuned.timed.typical_error(device, problem);
     }
@@ -263,7 +282,7 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   if (const auto library = time_of_library(tuned.winners, near, device, problem)) {
     choice.cublas_us = library->us;
     if (allowed.library) {
-      prefer_library(tuned.winners, *library, problem, nearest.distance, sentence, &choice);
+      prefer_library(tuned.winners, *library, problem, sentence, &choice);
     }
   }
   return choice;
@@ -397,8 +416,17 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
       const Expected one{i, near.expected_us(i, problem)};
       if (one.us) kernels.push_back(of_near_winner(near, one, device, problem, Sentence::made));
     }
-    for (const TimedCandidate& timed : tuned.timed.fastest(device, problem, most)) {
-      kernels.push_back(of_timed(tuned, timed, device, Sentence::made));
+    const auto add_timed = [&](const std::vector<TimedCandidate>& all) {
+      for (const TimedCandidate& timed : all) {
+        kernels.push_back(of_timed(tuned, timed, device, Sentence::made));
+      }
+    };
+    add_timed(timed_beside(tuned, near, problem, most));
+    // They are timed, so that the clocks of two devices need not compare.
+    const bool are_elsewhere =
+        near.servings.empty() || near.servings.front().winner->record.device != device;
+    if (near.device && are_elsewhere) {
+      add_timed(tuned.timed.fastest(device, *near.device, problem, most));
     }
     std::stable_sort(kernels.begin(), kernels.end(), [](const Choice& a, const Choice& b) {
       return *a.expected_us < *b.expected_us;

@@ -74,16 +74,18 @@ inline constexpr double kGuessDistance = 16;
 
 // Chooses the winner for the problem on the device. For a problem that nobody has tuned, the
 // nearest winner that is legal, itself or as its specialisation, unless another config that was
-// verified on the device is expected to be clearly faster: another near winner or one that a search
-// has tried. Where M alone differs from tuned problems, one below and one above it and not far
-// apart, one of these two winners serves: the nearer, unless the other is expected to be clearly
-// faster. A winner of another device of the architecture takes their place if there is none, or if
-// the other is measured and much nearer, or, where there are only predicted ones, no farther away
-// (choose/near_winners.cpp); the explanation says so. A device without a name stands for any device
-// of its architecture; the nearest winner then serves. Where a library is allowed, its algorithm
-// serves the problem that it won, and cuBLAS's own choice those where no kernel is expected to be
-// as fast (choose/most_of_cublas.h). What is chosen for the class fp32 serves other classes of fp32
-// operands where it is faster: it satisfies them all.
+// verified on the winner's device is expected to be clearly faster: another near winner or one that
+// a search has tried. Where M alone differs from tuned problems, one below and one above it and not
+// far apart, one of these two winners serves: the nearer, unless the other is expected to be
+// clearly faster. The winners of another device of the architecture take their place if there is
+// none, or if the nearest of the other is measured and clearly nearer, or, where there are only
+// predicted ones, no farther away (choose/near_winners.cpp); the explanation says so. A winner that
+// another device of as many SMs has measured at the very problem is not compared with other
+// kernels. A device without a name stands for any device of its architecture; the nearest winner
+// then serves. Where a library is allowed, its algorithm serves the problem that it won, and
+// cuBLAS's own choice those where no kernel is expected to be as fast (choose/most_of_cublas.h).
+// What is chosen for the class fp32 serves other classes of fp32 operands where it is faster: it
+// satisfies them all.
 //
 // tuned: as load_tuned() gives it for the device's architecture; it must outlive the choice, unless
 // it is given away.

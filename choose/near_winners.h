@@ -26,7 +26,7 @@ struct NearWinners {
   std::optional<double> expected_us(std::size_t index, const Problem& problem) const;
 };
 
-// Of the device, or of another one of the architecture where these are better evidence: the device
+// Of the device, or of one other of the architecture where these are better evidence: the device
 // has none, or none that is near and measured. Where none was tuned with the problem's epilogue,
 // those without any.
 NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,

@@ -187,13 +187,13 @@ std::optional<double> TimedConfigs::typical_error(const DeviceKey& device,
   return group == nullptr ? std::nullopt : group->error;
 }
 
-std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const Problem& problem,
+std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& timed_on,
+                                                  const DeviceSpec& device, const Problem& problem,
                                                   std::size_t most, double below_us) const {
-  const Group* const group = group_for(device, problem);
+  const Group* const group = group_for(timed_on, problem);
   if (group == nullptr) return {};
-  const DeviceSpec spec = modelled_device(device).value();
   const LaunchProblem asked = launch_problem(problem);
-  const LeastTime::Amount amount = LeastTime::amount(problem, spec);
+  const LeastTime::Amount amount = LeastTime::amount(problem, device);
   const auto is_faster = [](const TimedCandidate& a, const TimedCandidate& b) {
     return a.expected_us < b.expected_us;
   };
@@ -202,12 +202,12 @@ std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& device, const
     if (candidate.corrections.empty()) continue;
     const double limit_us = fastest.size() == most ? fastest.back().expected_us : below_us;
     if (candidate.least_correction * candidate.modelled.least().us_of(amount) > limit_us) continue;
-    const double least_us = candidate.modelled.least().us(problem, spec);
+    const double least_us = candidate.modelled.least().us(problem, device);
     if (candidate.least_correction * least_us > limit_us) continue;
     if (refusal(candidate.config.recipe, asked) != Refusal::none) continue;
     const double correction = std::exp(log_correction(candidate, asked, group->median));
     if (correction * least_us > limit_us) continue;
-    const auto expected = candidate.modelled.expected_us(correction, problem, spec);
+    const auto expected = candidate.modelled.expected_us(correction, problem, device);
     if (!expected || *expected >= limit_us) continue;
     const Correction& at = nearest(candidate, asked);
     const TimedCandidate one{&candidate.config, at.row, shape_distance(at.tuned, asked), *expected};

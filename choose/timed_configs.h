@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // All configs that were verified and timed on a device, as candidates for problems that nobody has
-// tuned: the search for another problem has often tried the config that is fast here.
+// tuned, there or on another device of the architecture: the search for another problem has often
+// tried the config that is fast here.
 //
-// The configs are read and checked at the first question about a device, which takes a millisecond
-// for every hundred. Each later question takes some ten nanoseconds for a config that cannot be the
-// fastest, and a hundred for one that may. Any thread.
+// The configs are read and checked at the first question about the device that timed them, which
+// takes a millisecond for every hundred. Each later question takes some ten nanoseconds for a
+// config that cannot be the fastest, and a hundred for one that may. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "choose/made_once.h"
+#include "core/device/device_spec.h"
 #include "db/record.h"
 #include "kernel_templates/registry/registry.h"
 
@@ -46,10 +48,11 @@ class TimedConfigs {
   TimedConfigs(TimedConfigs&&) noexcept;
   TimedConfigs& operator=(TimedConfigs&&) noexcept;
 
-  // The legal ones with the least expected times on the device, `most` at most, the least first.
-  // Only those that are expected to take less than below_us.
+  // Of the configs that were timed on `timed_on`, the legal ones with the least expected times on
+  // the device, `most` at most, the least first. Only those that are expected to take less than
+  // below_us.
   std::vector<TimedCandidate> fastest(
-      const DeviceKey& device, const Problem& problem, std::size_t most,
+      const DeviceKey& timed_on, const DeviceSpec& device, const Problem& problem, std::size_t most,
       double below_us = std::numeric_limits<double>::infinity()) const;
 
   // Of a candidate's row; its reader makes it.

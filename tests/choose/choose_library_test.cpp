@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "choose/choose.h"
+#include "choose/most_of_cublas.h"
 #include "tests/db/fixture.h"
 #include "tests/matchers.h"
 
@@ -111,6 +112,28 @@ TEST_F(ChooseWithCublasTest, AtTheProblemOnAnotherDeviceTheOrderThatWasMeasuredT
   EXPECT_EQ(text(found), kChoice);
   EXPECT_EQ(found.within, std::nullopt);
   EXPECT_THAT(found.explanation, HasSubstr("cuBLAS, expected to take 55.0 us"));
+}
+
+TEST_F(ChooseWithCublasTest, AKernelFromFartherAwayMustBeExpectedToBeFasterByMore) {
+  store(60, cublas_sgemm(60 / 0.9));
+  const auto expected = [&](const char* problem) {
+    const Choice kernel = choice(problem, {});
+    return kernel.expected_us.value() / kernel.cublas_us.value();
+  };
+  EXPECT_EQ(text(choice("1024x1024x2048")), kPredicated);
+  EXPECT_LT(expected("1024x1024x2048"), 0.965);
+  const Choice far = choice("8192x8192x1024");
+  EXPECT_EQ(text(far), kChoice);
+  EXPECT_LT(expected("8192x8192x1024"), 0.95);  // enough where it was tuned nearer
+  EXPECT_THAT(far.explanation, HasSubstr(", not clearly less: "));
+}
+
+TEST(MostOfCublasTest, IsLessByAsMuchForEachDoublingOfTheDistanceUpToSix) {
+  EXPECT_DOUBLE_EQ(most_of_cublas(1), 1);
+  EXPECT_DOUBLE_EQ(most_of_cublas(2), 0.965);
+  EXPECT_DOUBLE_EQ(most_of_cublas(8), 0.895);
+  EXPECT_DOUBLE_EQ(most_of_cublas(64), 0.79);
+  EXPECT_DOUBLE_EQ(most_of_cublas(1000), 0.79);
 }
 
 TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {

@@ -302,12 +302,20 @@ TEST_F(ChooseTest, AWinnerOfAnotherDeviceServesWhereThoseOfTheDeviceAreFarther) 
   EXPECT_EQ(choice("1024x1024x1024").winner->device, kA6000);
 }
 
+TEST_F(ChooseTest, BeyondADistanceOfFourAnotherDevicesWinnerServesWhereItIsNearer) {
+  store_measured(database_, kA6000, "1024x1024x8192", kPredicated, 60);
+  store_measured(database_, kA10, "1024x1024x4096", kWholeTiles, 60);  // 84 SMs for 72
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA10);
+  store_measured(database_, kA6000, "1024x1024x6144", kPredicated, 60);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA6000);
+}
+
 TEST_F(ChooseTest, EachMultipleOfSmsIsAMultipleOfTheDistance) {
   const DeviceKey slice{"sm_86", "NVIDIA RTX A6000", 42};
-  store_measured(database_, slice, "1024x1024x1024", kWholeTiles, 60);
+  store_measured(database_, slice, "1024x1024x2048", kWholeTiles, 60);
   store_measured(database_, kA6000, "2560x2048x1024", kPredicated, 60);
-  EXPECT_EQ(nearest("1024x1024x1024"), "2560x2048x1024");  // 5 times as far, of twice the SMs
-  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(nearest("1024x1024x1024"), "2560x2048x1024");  // 2.5 times as far, of twice the SMs
+  store_measured(database_, kA10, "1024x1024x1920", kWholeTiles, 60);
   EXPECT_EQ(choice("1024x1024x1024").winner->device, kA10);
 }
 
@@ -618,6 +626,63 @@ TEST_F(ChooseTest, AVerifiedConfigServesWhereTheModelExpectsTheNearestWinnerToBe
   EXPECT_EQ(text(choose(tuned, kA6000, parse_problem("1024x1024x2048"))), kWholeTiles);
   // The model knows nothing of a device without a name.
   EXPECT_EQ(text(choose(tuned, {"sm_86", "", 0}, parse_problem("128x128x1024"))), kWholeTiles);
+}
+
+TEST_F(ChooseTest, AConfigThatAnotherDeviceVerifiedServesBesideItsWinners) {
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 100);
+  store_measured(database_, kA10, "1024x1024x1024", kPredicated, 130);
+  store_measured(database_, kA6000, "4096x4096x4096", kWholeTiles, 5000);  // far away
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
+  const Choice found = choose(tuned, kA6000, parse_problem("128x128x1024"));
+  EXPECT_EQ(text(found), kPredicated);
+  EXPECT_EQ(found.winner->device, kA10);
+  EXPECT_THAT(found.explanation,
+              HasSubstr("the least of all configs that were verified on NVIDIA A10 with 72 SMs, "
+                        "another device of sm_86; timed nearest at 1024x1024x1024; a guess"));
+}
+
+// They differ in clocks, so that their times do not compare.
+TEST_F(ChooseTest, TheWinnersOfOneOtherDeviceAreComparedAndNoThirdOnes) {
+  const DeviceKey third{"sm_86", "NVIDIA A40", 84};
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 100);
+  store_measured(database_, third, "1024x1024x2048", kPredicated, 1);
+  const Choice found = choice("1024x1024x1152");
+  EXPECT_EQ(found.winner->device, kA10);
+  EXPECT_EQ(text(found), kWholeTiles);
+}
+
+TEST_F(ChooseTest, TheLikeliestAreOfBothDevices) {
+  const char* const other =
+      "vectorized_2d/BM=64,BN=32,BK=16,TM=8,TN=4,VEC=4,PAD=4,INTERLEAVE=1,PRED=1";
+  store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 100);
+  store_measured(database_, kA10, "1024x1024x1024", other, 130);
+  store_measured(database_, kA6000, "1024x1024x8192", kWholeTiles, 800);
+  store_measured(database_, kA6000, "1024x1024x8192", kPredicated, 900);
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
+  std::vector<std::string> texts;
+  for (const Choice& one : likeliest(tuned, kA6000, k1024, {}, 9)) {
+    texts.push_back(text(one));
+  }
+  EXPECT_THAT(texts, UnorderedElementsAre(kWholeTiles, kPredicated, other));
+}
+
+// Winners in fp32 serve the class, which has no default here.
+TEST_F(ChooseTest, TheLikeliestOfAClassWithoutWinnersAreThoseInFp32) {
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 60);
+  const Tuned tuned = load_tuned(database_, "sm_86", kRevisions);
+  const std::vector<Choice> found =
+      likeliest(tuned, kA6000, parse_problem("1024x1024x2048:type=f32+fp32_f16x3"), {}, 3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(text(found.front()), kPredicated);
+}
+
+// The model takes whole tiles for slower by far here.
+TEST_F(ChooseTest, TheWinnerOfTheVeryProblemStaysOnADeviceOfAsManySms) {
+  store_measured(database_, kA6000, "128x128x1024", kWholeTiles, 100);
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 100);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 90);
+  EXPECT_EQ(text(choice("128x128x1024", {"sm_86", "NVIDIA A40", kA6000.sm_count})), kWholeTiles);
+  EXPECT_EQ(text(choice("128x128x1024", {"sm_86", "NVIDIA A2", 10})), kPredicated);
 }
 
 TEST_F(ChooseTest, ARowThatThisProgramDoesNotKnowIsNoCandidate) {

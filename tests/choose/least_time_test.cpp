@@ -122,12 +122,13 @@ TEST(LeastTimeTest, TheFastestTimedConfigIsTheFirstOfAll) {
   std::mt19937 random(5);
   std::vector<TimedConfig> rows;
   std::vector<KnownConfig> asked_as;
+  const DeviceSpec spec = modelled_device(h100).value();
   for (const KnownConfig& config : sample_variants()) {
     if (config.traits.signature != Signature() || !config.traits.predicated) continue;
     asked_as.push_back(config);
     for (int i = 0; i < 3; ++i) {
       const Problem problem = random_problem(random, config);
-      const double us = modelled_us(config, problem, modelled_device(h100).value()).value_or(5);
+      const double us = modelled_us(config, problem, spec).value_or(5);
       const double off = std::uniform_real_distribution(0.7, 1.5)(random);
       rows.push_back({h100, problem, to_string(config.config()), "1", us * off});
     }
@@ -137,14 +138,14 @@ TEST(LeastTimeTest, TheFastestTimedConfigIsTheFirstOfAll) {
   int found = 0;
   for (int i = 0; i < 500; ++i) {
     const Problem problem = random_problem(random, asked_as[random() % asked_as.size()]);
-    const std::vector<TimedCandidate> all = timed.fastest(h100, problem, 10'000);
-    const std::vector<TimedCandidate> one = timed.fastest(h100, problem, 1);
+    const std::vector<TimedCandidate> all = timed.fastest(h100, spec, problem, 10'000);
+    const std::vector<TimedCandidate> one = timed.fastest(h100, spec, problem, 1);
     ASSERT_EQ(one.empty(), all.empty());
     if (all.empty()) continue;
     ++found;
     EXPECT_EQ(one.front().config, all.front().config) << to_string(problem);
     EXPECT_EQ(one.front().expected_us, all.front().expected_us);
-    EXPECT_TRUE(timed.fastest(h100, problem, 1, all.front().expected_us).empty());
+    EXPECT_TRUE(timed.fastest(h100, spec, problem, 1, all.front().expected_us).empty());
   }
   EXPECT_GT(found, 300);
 }

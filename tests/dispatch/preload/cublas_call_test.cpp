@@ -333,6 +333,8 @@ TEST(CublasCallTest, AKernelServesAnUntunedProblemOnlyWhereItIsExpectedToBeClear
   EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 19.5, 20, 2), 4), Reason::slower);
   EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 18.5, 20, 2), 4), std::nullopt);
   EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 19.9, 20, 1), 4), std::nullopt);
+  EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 19.2, 20, 2), 4), std::nullopt);
+  EXPECT_EQ(objection(expected(GT_MATCH_NEAREST, 18.8, 20, 4), 4), Reason::slower);
 }
 
 TEST(CublasCallTest, WhereNothingIsExpectedTheTimesOfTheTunedProblemDecide) {
