@@ -83,6 +83,7 @@ void read(const std::string& path, std::map<std::string, Timed>& all) {
     } catch (const UsageError&) {  // of a space that has changed
       return;
     }
+    if (config->family->is_library()) return;
     const double us = row.outcome.timing->median_us;
     const Times times = {us, predict(config->traits, row.problem, cards[0]).time_us};
     const std::string name = row.device.name + ", " + to_string(row.problem);
