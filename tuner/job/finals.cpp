@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/job/finals.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,6 +10,8 @@
 #include <utility>
 
 #include "core/candidate/winner_rule.h"
+#include "core/problem/matrix_bytes.h"
+#include "tuner/job/log.h"
 #include "tuner/measure/sampling.h"
 
 namespace gemm_tune {
@@ -30,8 +34,8 @@ class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
          std::vector<RankedCandidate> candidates, std::vector<RankedCandidate> passed_over,
-         const WinnerRule& rule)
-      : trials_(trials), results_(results), problem_(problem), rule_(rule) {
+         const WinnerRule& rule, double reach)
+      : trials_(trials), results_(results), problem_(problem), rule_(rule), reach_(reach) {
     begun_.candidates = std::move(candidates);
     begun_.passed_over = std::move(passed_over);
     result_ = begun_;
@@ -59,6 +63,7 @@ class Finals {
   ProblemResults& results_;
   const Problem& problem_;
   const WinnerRule rule_;
+  const double reach_;
   FinalsResult begun_, result_;                               // without any finals; so far
   std::optional<std::pair<std::uint64_t, std::size_t>> gpu_;  // of all rounds so far
 };
@@ -86,7 +91,7 @@ void Finals::begin_anew() {
 // another GPU than that of the rounds before.
 Finals::Round Finals::time_once() {
   std::vector<RankedCandidate>& candidates = result_.candidates;
-  const std::size_t count = finalists_among(candidates, rule_.objective);
+  const std::size_t count = finalists_among(candidates, rule_.objective, reach_);
   std::vector<KnownConfig> configs;
   for (std::size_t i = 0; i < count; ++i) configs.push_back(candidates[i].config);
   // Of the first finalists, as far as there are compilers: they are idle meanwhile.
@@ -290,13 +295,16 @@ void Finals::store() {
 FinalsResult Finals::run(const OnFinalsStage& tell) {
   sort_by_time(result_.candidates, rule_.objective);
   while (!result_.candidates.empty() && !trials_.interrupted()) {
+    log_debug(fmt::format("{}: finals", to_string(problem_)));
     tell("finals", result_);
     if (!time() || result_.candidates.empty()) break;
+    log_debug(fmt::format("{}: specialisations", to_string(problem_)));
     tell("specialisations", result_);
     const bool is_right = verify();
     if (trials_.interrupted()) break;
     if (!is_right) continue;
     store();
+    log_debug(fmt::format("{}: ranks are stored", to_string(problem_)));
     break;
   }
   return std::move(result_);
@@ -359,7 +367,13 @@ void sort_by_time(std::vector<RankedCandidate>& candidates, Objective objective)
             });
 }
 
-std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective objective) {
+double finals_reach(const Problem& problem, const DeviceSpec& device) {
+  const auto l2_bytes = static_cast<double>(device.l2_bytes);
+  return matrix_bytes(problem) > l2_bytes ? kReachBeyondL2 : kReach;
+}
+
+std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective objective,
+                            double reach) {
   if (candidates.empty()) return 0;
   const auto us = [&](const RankedCandidate& one) {
     return one.outcome.deciding_us(objective).value();
@@ -369,10 +383,10 @@ std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective 
   const double best_kernel_us = best_kernel == candidates.end() ? 0 : us(*best_kernel);
   std::size_t kernels = 0, algorithms = 0;
   const auto takes_part = [&](const RankedCandidate& one) {
-    if (!is_kernel(one)) return us(one) <= kReach * best_us && ++algorithms <= kMinFinalists;
+    if (!is_kernel(one)) return us(one) <= reach * best_us && ++algorithms <= kMinFinalists;
     ++kernels;
     return kernels <= kMinFinalists ||
-           (kernels <= kMaxFinalists && us(one) <= kReach * best_kernel_us);
+           (kernels <= kMaxFinalists && us(one) <= reach * best_kernel_us);
   };
   std::vector<RankedCandidate> in, out;
   for (RankedCandidate& one : candidates) {
@@ -388,8 +402,9 @@ std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<RankedCandidate> candidates,
                          std::vector<RankedCandidate> passed_over, const WinnerRule& rule,
-                         const OnFinalsStage& tell) {
-  return Finals(trials, results, problem, std::move(candidates), std::move(passed_over), rule)
+                         double reach, const OnFinalsStage& tell) {
+  return Finals(trials, results, problem, std::move(candidates), std::move(passed_over), rule,
+                reach)
       .run(tell);
 }
 

@@ -48,11 +48,15 @@ std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objecti
 // Best first by the time that decides; equal times in the order of the config texts.
 void sort_by_time(std::vector<RankedCandidate>& candidates, Objective objective);
 
+// The factor by which a candidate may be slower than the best and takes part in the finals.
+double finals_reach(const Problem& problem, const DeviceSpec& device);
+
 // Moves those to the front that take part in the finals, and tells how many these are: the kernels
-// close to the best kernel, within limits, so that the best kernel has a rank; and so many
-// algorithms of libraries as are close to the best of all, within the lower limit. candidates: best
-// first; their order is kept otherwise.
-std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective objective);
+// within reach of the best kernel, within limits, so that the best kernel has a rank; and so many
+// algorithms of libraries as are within reach of the best of all, within the lower limit.
+// candidates: best first; their order is kept otherwise.
+std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective objective,
+                            double reach);
 
 // The result of finals.
 struct FinalsResult {
@@ -70,13 +74,13 @@ using OnFinalsStage = std::function<void(const char* stage, const FinalsResult& 
 // Times the best of the candidates again in turn with the baselines, ranks them, verifies those
 // that may be handed out, and stores the ranks. passed_over: candidates whose error was above the
 // limit before; they take no part. rule: by which finalists are chosen, with the errors that the
-// finals measure on the same operands. tell: called with "finals" and "specialisations", and with
-// the results so far. All times are of one GPU: where it is lost, the finals begin anew on another.
-// An interrupt skips the rest.
+// finals measure on the same operands. reach: finals_reach(). tell: called with "finals" and
+// "specialisations", and with the results so far. All times are of one GPU: where it is lost, the
+// finals begin anew on another. An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<RankedCandidate> candidates,
                          std::vector<RankedCandidate> passed_over, const WinnerRule& rule,
-                         const OnFinalsStage& tell);
+                         double reach, const OnFinalsStage& tell);
 
 // The result of an earlier run's finals, if the best candidate was in them and they had the
 // request's baselines. candidates: best first by time, at least one.

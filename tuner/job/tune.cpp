@@ -121,7 +121,7 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
   }
   Progress progress = searched.progress;
   return hold_finals(trials, search.results(), plan.problem, std::move(searched.timed),
-                     std::move(above), request.rule,
+                     std::move(above), request.rule, finals_reach(plan.problem, request.device),
                      [&](const char* stage, const FinalsResult& so_far) {
                        progress.stage = stage;
                        tell_best(so_far, request.rule.objective, progress);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/in_parallel.h"
 #include "core/least_places.h"
+#include "core/problem/matrix_bytes.h"
 #include "search/model/expected_error.h"
 #include "search/model/static_model.h"
 #include "search/space/point_index.h"
@@ -39,19 +40,6 @@ constexpr std::size_t kMostLeaders = 12;
 // (docs/notes/search/static_model.md).
 constexpr std::size_t kTilesByModel = 4;
 constexpr std::int64_t kMostOfALayer = 2048;  // rows
-
-double bytes_of_matrix(ElementType type, std::int64_t rows, std::int64_t columns) {
-  return bytes_of(type) * static_cast<double>(rows) * static_cast<double>(columns);
-}
-
-double operand_bytes(const Problem& problem) {
-  return bytes_of_matrix(problem.signature.a, problem.M, problem.K) +
-         bytes_of_matrix(problem.signature.b, problem.K, problem.N);
-}
-
-double result_bytes(const Problem& problem) {
-  return bytes_of_matrix(problem.signature.d, problem.M, problem.N);
-}
 
 // Why the problem cannot be measured on a GPU with that much memory; nullopt if it can.
 std::optional<std::string> too_large_to_measure(const Problem& problem, double memory_bytes) {
@@ -339,8 +327,7 @@ Plan plan_problem(const TuneRequest& request, const Problem& problem, const Prob
 }
 
 std::string beyond_memory(const Problem& problem, const DeviceSpec& device) {
-  const double needed =
-      static_cast<double>(problem.batch) * (operand_bytes(problem) + result_bytes(problem));
+  const double needed = matrix_bytes(problem);
   const auto has = static_cast<double>(device.memory_bytes);
   if (has == 0 || needed <= has) return "";
   return fmt::format("its matrices need {:.0f} GiB and {} has {:.0f}: it cannot run there",

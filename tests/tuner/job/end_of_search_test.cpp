@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/candidate/winner_rule.h"
 #include "tests/tuner/fakes/fake_runs.h"
 #include "tests/tuner/fakes/fake_tuning.h"
 #include "tests/tuner/fakes/simulated_pools.h"
@@ -158,6 +159,37 @@ TEST_F(EndOfSearchTest, SpecialisationsOfAllKernelsThatMayBeHandedOutAreVerified
       << "all was compiled before";
   EXPECT_LT(pools.now() - pools.finals_ended_at(),
             2 * SimulatedPools::kCompilation + 10 * SimulatedPools::kMeasurement);
+}
+
+// So many candidates, each a tenth of a percent slower than the one before.
+std::vector<RankedCandidate> near_each_other(std::size_t count) {
+  const std::vector<KnownConfig> configs = fake::some_configs(2 * count, false);
+  std::vector<RankedCandidate> candidates;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double us = 100 + 0.1 * static_cast<double>(i);
+    Outcome outcome;
+    outcome.timing = Timing{us, {us}, 1};
+    candidates.push_back({configs.at(i), outcome});
+  }
+  return candidates;
+}
+
+TEST(FinalistsTest, AreThoseWithinReachAtLeastEightAndAtMostTwentyFour) {
+  const auto among = [](std::size_t count, double reach) {
+    std::vector<RankedCandidate> candidates = near_each_other(count);
+    return finalists_among(candidates, Objective::hot, reach);
+  };
+  EXPECT_EQ(among(40, 1.0155), 16u);
+  EXPECT_EQ(among(40, 1.001), 8u);
+  EXPECT_EQ(among(40, 1.03), 24u);
+  EXPECT_EQ(among(5, 1.03), 5u);
+}
+
+TEST(FinalistsTest, ReachLessFarWhereL2DoesNotHoldTheMatrices) {
+  DeviceSpec device;
+  device.l2_bytes = 50'000'000;  // three matrices of 2041 x 2041 floats
+  EXPECT_EQ(finals_reach(packed_problem(2041, 2041, 2041), device), kReach);
+  EXPECT_EQ(finals_reach(packed_problem(2042, 2042, 2042), device), kReachBeyondL2);
 }
 
 }  // namespace
