@@ -128,7 +128,7 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "mma", /*revision=*/4,
+      "mma", /*revision=*/5,
       "tensor cores by mma.sync, 16-bit operands or tf32, sums in fp32 or fp16",
       {{"AB",
         &Params::AB,

@@ -73,7 +73,7 @@ Traits traits(const Params& p) {
 
 KernelFamily family() {
   KernelFamily family = make_family<Params>(
-      "skinny", /*revision=*/1,
+      "skinny", /*revision=*/2,
       "M or N small: the large operand streams through registers, all layouts",
       {{"CLUSTER", &Params::CLUSTER, {0, 1}, "1: the SPLIT_K CTAs of a tile form a cluster"},
        {"BS", &Params::BS, {1, 2, 4, 8, 16, 32}, "CTA and thread tile along the skinny edge"},

@@ -288,7 +288,7 @@ std::optional<std::string> order_of_sums(Values values) {
 
 KernelFamily family() {
   KernelFamily family =
-      make_family<Params>("warp_tiled", /*revision=*/1,
+      make_family<Params>("warp_tiled", /*revision=*/2,
                           "CTA, warp and thread tiles, multi-stage copies, work shared along K",
                           all_params(), rules().list, &reject, &traits);
   family.is_fastest_at_widest_vec = true;

@@ -19,6 +19,13 @@ __device__ inline int share_group(int shares) {
   return group;
 }
 
+// The greatest divisor of n that is at most `most`.
+constexpr int greatest_divisor(int n, int most) {
+  int divisor = min_of(n, most);
+  while (n % divisor != 0) --divisor;
+  return divisor;
+}
+
 // SUMS per thread of a CTA's first THREADS; all CTAs deal a tile out to their threads in the same
 // way. Threads past these take part in the barriers only.
 template <int THREADS, int SUMS>
@@ -32,17 +39,23 @@ class ShareSum {
   static __device__ bool add(float* sums, float* partials, int* counters, int share, int shares,
                              SlotOf slot_of) {
     const int group = share_group(shares);
-    const int first = share / group * group;
-    const int in_group = first + group <= shares ? group : shares - first;
-    store(sums, partials, slot_of(share));
-    if (!is_last(counters + 1 + share / group, in_group)) return false;
-    sum_up(sums, partials, in_group, [&](int i) { return slot_of(first + i); });
-    if (group == shares) return true;
-    store(sums, partials, slot_of(first));  // nobody else reads this group's shares
-    const int groups = (shares - 1) / group + 1;
-    if (!is_last(counters, groups)) return false;
-    sum_up(sums, partials, groups, [&](int i) { return slot_of(i * group); });
-    return true;
+    // The shares of a group first, then the sums of the groups; in a loop, since the compiler takes
+    // as long for a second copy of this text as for the main loop.
+    int first = share / group * group, step = 1, own = share;
+    int count = min_of(group, shares - first);
+    int* counter = counters + 1 + share / group;
+#pragma unroll 1
+    for (;;) {
+      store(sums, partials, slot_of(own));
+      if (!is_last(counter, count)) return false;
+      sum_up(sums, partials, count, [&](int i) { return slot_of(first + i * step); });
+      if (group == shares || step == group) return true;
+      own = first;  // nobody else reads this group's shares
+      first = 0;
+      step = group;
+      count = (shares - 1) / group + 1;
+      counter = counters;
+    }
   }
 
  private:
@@ -77,39 +90,46 @@ class ShareSum {
     return last;
   }
 
-  // Loads under way per thread, as many as hide their latency: of several shares, since a share at
-  // a time would wait for the L2 as often as there are shares.
+  // Loads under way per thread, as many as hide their latency: of several shares where a thread has
+  // few sums, since a share at a time would wait for the L2 as often as there are shares.
   static constexpr int kLoads = 64;
-  static constexpr int kSharesAtOnce = SUMS <= 32 ? 8 : 4;
-  static constexpr int kSumsAtOnce = min_of(SUMS, kLoads / kSharesAtOnce);
-  static_assert(SUMS % kSumsAtOnce == 0);
+  static constexpr int kSumsAtOnce = greatest_divisor(SUMS, kLoads);
+  static constexpr int kSharesAtOnce = kLoads / kSumsAtOnce;
 
   template <class SlotOf>
-  static __device__ void sum_up(float* sums, const float* partials, int count, SlotOf slot_of) {
+  static __device__ void sum_up(float* sums, float* partials, int count, SlotOf slot_of) {
     if (!holds()) return;
 #pragma unroll
     for (int first = 0; first < SUMS; first += kSumsAtOnce) {
       float total[kSumsAtOnce] = {};
-#pragma unroll 1
-      for (int share = 0; share < count; share += kSharesAtOnce) {
-        float loaded[kSharesAtOnce][kSumsAtOnce] = {};
-#pragma unroll
-        for (int s = 0; s < kSharesAtOnce; ++s) {
-          if (share + s >= count) break;
-          const float* const from = place(const_cast<float*>(partials), slot_of(share + s));
-          // Past L1, which does not see other SMs' stores.
-#pragma unroll
-          for (int i = 0; i < kSumsAtOnce; ++i) loaded[s][i] = __ldcg(from + (first + i) * THREADS);
-        }
-#pragma unroll
-        for (int s = 0; s < kSharesAtOnce; ++s) {
-#pragma unroll
-          for (int i = 0; i < kSumsAtOnce; ++i) total[i] += loaded[s][i];
-        }
-      }
+      add_shares<kSharesAtOnce>(total, partials + first * THREADS, 0, count, slot_of);
 #pragma unroll
       for (int i = 0; i < kSumsAtOnce; ++i) sums[first + i] = total[i];
     }
+  }
+
+  // The shares from `share` on, COUNT at a time, then half as many: tests between the loads would
+  // make some wait for others.
+  template <int COUNT, class SlotOf>
+  static __device__ void add_shares(float (&total)[kSumsAtOnce], float* partials, int share,
+                                    int count, SlotOf slot_of) {
+#pragma unroll 1
+    for (; share + COUNT <= count; share += COUNT) {
+      float loaded[COUNT][kSumsAtOnce];
+#pragma unroll
+      for (int s = 0; s < COUNT; ++s) {
+        const float* const from = place(partials, slot_of(share + s));
+        // Past L1, which does not see other SMs' stores.
+#pragma unroll
+        for (int i = 0; i < kSumsAtOnce; ++i) loaded[s][i] = __ldcg(from + i * THREADS);
+      }
+#pragma unroll
+      for (int s = 0; s < COUNT; ++s) {
+#pragma unroll
+        for (int i = 0; i < kSumsAtOnce; ++i) total[i] += loaded[s][i];
+      }
+    }
+    if constexpr (COUNT > 1) add_shares<COUNT / 2>(total, partials, share, count, slot_of);
   }
 };
 
