@@ -91,7 +91,8 @@ void prefer_library(const WinnerIndex& winners, const LibraryTime& library, cons
   const bool is_judged = is_exact && sameness(choice->winner->problem, problem) == Sameness::full;
   const double distance =
       shape_distance(launch_problem(choice->winner->problem), launch_problem(problem));
-  const double least = is_judged ? kClearlyFaster : 1 / most_of_cublas(distance);
+  const double least =
+      is_judged ? kClearlyFaster : 1 / most_of_cublas(distance, choice->is_specialisation);
   if (library.us >= least * kernel_us) return;
   const bool took = is_exact && choice->winner->outcome.timing;
   if (sentence == Sentence::made) {

@@ -128,12 +128,27 @@ TEST_F(ChooseWithCublasTest, AKernelFromFartherAwayMustBeExpectedToBeFasterByMor
   EXPECT_THAT(far.explanation, HasSubstr(", not clearly less: "));
 }
 
+// Both are expected to take less of the time of cuBLAS than their distance of 2 demands.
+TEST_F(ChooseWithCublasTest, ASpecialisationThatWasNotTunedMustBeExpectedToBeFasterByMore) {
+  database_.store_baseline(kA6000, k1024, cublas_sgemm(60 / 0.93));
+  store_measured(database_, kA6000, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(text(choice("1024x1024x2048")), kWholeTiles);
+  const Choice unaligned = choice("1001x1001x2048");
+  EXPECT_EQ(text(unaligned), kChoice);
+  const Choice kernel = choice("1001x1001x2048", {});
+  EXPECT_TRUE(kernel.is_specialisation);
+  EXPECT_LT(kernel.expected_us.value() / kernel.cublas_us.value(), 0.93);
+}
+
 TEST(MostOfCublasTest, IsLessByAsMuchForEachDoublingOfTheDistanceUpToSix) {
   EXPECT_DOUBLE_EQ(most_of_cublas(1), 1);
   EXPECT_DOUBLE_EQ(most_of_cublas(2), 0.965);
   EXPECT_DOUBLE_EQ(most_of_cublas(8), 0.895);
   EXPECT_DOUBLE_EQ(most_of_cublas(64), 0.79);
   EXPECT_DOUBLE_EQ(most_of_cublas(1000), 0.79);
+  EXPECT_DOUBLE_EQ(most_of_cublas(2, true), 0.885);
+  EXPECT_DOUBLE_EQ(most_of_cublas(8, true), 0.815);
+  EXPECT_DOUBLE_EQ(most_of_cublas(1, true), 1) << "another alignment of a tuned size";
 }
 
 TEST_F(ChooseWithCublasTest, CublasServesWhereNothingTunedFits) {

@@ -122,8 +122,9 @@ Reason why_invalid(const CublasCall& call);
 
 // Why gt_gemm does not serve a call with this recipe, of GT_POLICY_TUNED_ONLY; nothing where it
 // does: the kernel was timed on this device, at a problem at most `most_distance` away, and by the
-// rule of GT_POLICY_BEST cuBLAS would not serve in its place. That rule applies here also to calls
-// that only the program's own cuBLAS can serve, as those with a bias.
+// rule of GT_POLICY_BEST cuBLAS would not serve in its place, but for what that demands of
+// specialisations, of which a recipe does not tell. That rule applies here also to calls that only
+// the program's own cuBLAS can serve, as those with a bias.
 std::optional<Reason> objection(const gt_recipe& recipe, double most_distance);
 
 }  // namespace gemm_tune::preload
