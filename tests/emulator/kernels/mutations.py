@@ -43,11 +43,13 @@ MUTATIONS = [
     ("cluster: past its part", r"< kPart\b", "< 2 * kPart"),
     ("cluster: past the last unit", r"unit_of\(share, pass\) < kUnits", "true"),
     ("counter left as it is", r"\*counter = 0;", ";"),
-    ("shares from one's own on", r"slot_of\(first \+ i\)",
-     "slot_of(first + (share + i) % in_group)"),
-    ("groups from one's own on", r"slot_of\(i \* group\)",
-     "slot_of((share / group + i) % groups * group)"),
-    ("one group short of a last share", r"first \+ group <= shares", "true"),
+    ("shares from one's own on", r"slot_of\(first \+ i \* step\)",
+     "slot_of(step == 1 ? first + (share + i) % count : i * step)"),
+    ("groups from one's own on", r"slot_of\(first \+ i \* step\)",
+     "slot_of(step == 1 ? first + i : (share / group + i) % count * step)"),
+    ("one group short of a last share", r"min_of\(group, shares - first\)", "group"),
+    ("the sum of a group left out", r"own = first;", "own = share;"),
+    ("shares one at a time, without the last", r"share \+ COUNT <= count", "share + COUNT < count"),
 ]
 
 # Adds a bias, that of column 0, to a share's first sum.
