@@ -31,9 +31,15 @@ inline constexpr double kTieMargin = 0.01;
 // candidates within it take part in finals. The winner is no slower than the fastest by more.
 inline constexpr double kReach = 1.03;
 
-// The same where L2 does not hold the matrices: there a candidate that is slower hot is no faster
-// cold, and single timings of these slow kernels are within .7 % of those of finals.
+// The same where L2 does not hold the matrices and multiplications take longer than the memory. Of
+// 53 such searches none had a kernel that was faster cold and more than 1 % slower hot, and single
+// timings of these slow kernels are within .7 % of those of finals
+// (docs/notes/search/search_cost.md).
 inline constexpr double kReachBeyondL2 = 1.015;
+
+// From so many multiplications and additions for each byte of the matrices on, the memory bounds no
+// fp32 product: an H100 reads a byte in the time of 20, an RTX 4090 of 80.
+inline constexpr double kMultiplyBound = 100;
 
 // So many take part at least, because single timings may mislead, and at most, because each takes
 // the GPU for up to 31 samples.

@@ -368,8 +368,9 @@ void sort_by_time(std::vector<RankedCandidate>& candidates, Objective objective)
 }
 
 double finals_reach(const Problem& problem, const DeviceSpec& device) {
-  const auto l2_bytes = static_cast<double>(device.l2_bytes);
-  return matrix_bytes(problem) > l2_bytes ? kReachBeyondL2 : kReach;
+  const double bytes = matrix_bytes(problem);
+  const bool exceeds_l2 = device.l2_bytes > 0 && bytes > static_cast<double>(device.l2_bytes);
+  return exceeds_l2 && flops(problem) >= kMultiplyBound * bytes ? kReachBeyondL2 : kReach;
 }
 
 std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective objective,

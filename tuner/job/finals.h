@@ -48,7 +48,8 @@ std::optional<double> fastest_us(const std::vector<Baseline>& baselines, Objecti
 // Best first by the time that decides; equal times in the order of the config texts.
 void sort_by_time(std::vector<RankedCandidate>& candidates, Objective objective);
 
-// The factor by which a candidate may be slower than the best and takes part in the finals.
+// The factor by which a candidate may be slower than the best and takes part in the finals:
+// kReachBeyondL2 or kReach.
 double finals_reach(const Problem& problem, const DeviceSpec& device);
 
 // Moves those to the front that take part in the finals, and tells how many these are: the kernels

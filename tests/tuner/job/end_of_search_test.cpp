@@ -190,6 +190,9 @@ TEST(FinalistsTest, ReachLessFarWhereL2DoesNotHoldTheMatrices) {
   device.l2_bytes = 50'000'000;  // three matrices of 2041 x 2041 floats
   EXPECT_EQ(finals_reach(packed_problem(2041, 2041, 2041), device), kReach);
   EXPECT_EQ(finals_reach(packed_problem(2042, 2042, 2042), device), kReachBeyondL2);
+  EXPECT_EQ(finals_reach(packed_problem(8, 4096, 4096), device), kReach) << "the memory bounds it";
+  device.l2_bytes = 0;
+  EXPECT_EQ(finals_reach(packed_problem(2042, 2042, 2042), device), kReach) << "unknown";
 }
 
 }  // namespace
