@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/job/finals.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -11,7 +9,6 @@
 
 #include "core/candidate/winner_rule.h"
 #include "core/problem/matrix_bytes.h"
-#include "tuner/job/log.h"
 #include "tuner/measure/sampling.h"
 
 namespace gemm_tune {
@@ -34,8 +31,12 @@ class Finals {
  public:
   Finals(Trials& trials, ProblemResults& results, const Problem& problem,
          std::vector<RankedCandidate> candidates, std::vector<RankedCandidate> passed_over,
-         const WinnerRule& rule, double reach)
-      : trials_(trials), results_(results), problem_(problem), rule_(rule), reach_(reach) {
+         const TuneRequest& request)
+      : trials_(trials),
+        results_(results),
+        problem_(problem),
+        rule_(request.rule),
+        reach_(finals_reach(problem, request.device)) {
     begun_.candidates = std::move(candidates);
     begun_.passed_over = std::move(passed_over);
     result_ = begun_;
@@ -295,16 +296,13 @@ void Finals::store() {
 FinalsResult Finals::run(const OnFinalsStage& tell) {
   sort_by_time(result_.candidates, rule_.objective);
   while (!result_.candidates.empty() && !trials_.interrupted()) {
-    log_debug(fmt::format("{}: finals", to_string(problem_)));
     tell("finals", result_);
     if (!time() || result_.candidates.empty()) break;
-    log_debug(fmt::format("{}: specialisations", to_string(problem_)));
     tell("specialisations", result_);
     const bool is_right = verify();
     if (trials_.interrupted()) break;
     if (!is_right) continue;
     store();
-    log_debug(fmt::format("{}: ranks are stored", to_string(problem_)));
     break;
   }
   return std::move(result_);
@@ -402,10 +400,9 @@ std::size_t finalists_among(std::vector<RankedCandidate>& candidates, Objective 
 
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<RankedCandidate> candidates,
-                         std::vector<RankedCandidate> passed_over, const WinnerRule& rule,
-                         double reach, const OnFinalsStage& tell) {
-  return Finals(trials, results, problem, std::move(candidates), std::move(passed_over), rule,
-                reach)
+                         std::vector<RankedCandidate> passed_over, const TuneRequest& request,
+                         const OnFinalsStage& tell) {
+  return Finals(trials, results, problem, std::move(candidates), std::move(passed_over), request)
       .run(tell);
 }
 

@@ -74,14 +74,14 @@ using OnFinalsStage = std::function<void(const char* stage, const FinalsResult& 
 
 // Times the best of the candidates again in turn with the baselines, ranks them, verifies those
 // that may be handed out, and stores the ranks. passed_over: candidates whose error was above the
-// limit before; they take no part. rule: by which finalists are chosen, with the errors that the
-// finals measure on the same operands. reach: finals_reach(). tell: called with "finals" and
-// "specialisations", and with the results so far. All times are of one GPU: where it is lost, the
-// finals begin anew on another. An interrupt skips the rest.
+// limit before; they take no part. request: its rule chooses among finalists, with the errors that
+// the finals measure on the same operands. tell: called with "finals" and "specialisations", and
+// with the results so far. All times are of one GPU: where it is lost, the finals begin anew on
+// another. An interrupt skips the rest.
 FinalsResult hold_finals(Trials& trials, ProblemResults& results, const Problem& problem,
                          std::vector<RankedCandidate> candidates,
-                         std::vector<RankedCandidate> passed_over, const WinnerRule& rule,
-                         double reach, const OnFinalsStage& tell);
+                         std::vector<RankedCandidate> passed_over, const TuneRequest& request,
+                         const OnFinalsStage& tell);
 
 // The result of an earlier run's finals, if the best candidate was in them and they had the
 // request's baselines. candidates: best first by time, at least one.

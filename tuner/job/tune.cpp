@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/job/tune.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -14,6 +16,7 @@
 #include "tuner/job/compiled_kernels.h"
 #include "tuner/job/finals.h"
 #include "tuner/job/finished_problem.h"
+#include "tuner/job/log.h"
 #include "tuner/job/search.h"
 #include "tuner/job/time_limit.h"
 #include "tuner/job/trials.h"
@@ -121,8 +124,8 @@ FinalsResult decide(const TuneRequest& request, Trials& trials, Search& search, 
   }
   Progress progress = searched.progress;
   return hold_finals(trials, search.results(), plan.problem, std::move(searched.timed),
-                     std::move(above), request.rule, finals_reach(plan.problem, request.device),
-                     [&](const char* stage, const FinalsResult& so_far) {
+                     std::move(above), request, [&](const char* stage, const FinalsResult& so_far) {
+                       log_debug(fmt::format("{}: {}", to_string(plan.problem), stage));
                        progress.stage = stage;
                        tell_best(so_far, request.rule.objective, progress);
                        trials.tell_lanes(progress);
