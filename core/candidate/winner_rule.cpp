@@ -2,6 +2,7 @@
 #include "core/candidate/winner_rule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -40,7 +41,8 @@ void rank_finalists(const std::vector<Finalist>& finalists) {
       [&](const Finalist& one) {
         const double us = timing_of(one).median_us;
         return judges_cold && is_within_reach(one)
-                   ? std::make_tuple(0, us * *timing_of(one).cold_us, us)
+                   ? std::make_tuple(
+                         0, kHotWeight * std::log(us) + std::log(*timing_of(one).cold_us), us)
                    : std::make_tuple(1, us, us);
       },
       [](Ranking& ranking, int rank) {

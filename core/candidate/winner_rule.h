@@ -53,11 +53,16 @@ struct Finalist {
   bool in_last_round = true;  // false: timed in turn with others in an earlier round only
 };
 
+// A percent of hot time is worth so many of cold time to a winner by hot times: with equal weights
+// an eighth of the winners was more than 1 % slower hot than another finalist, and without cold
+// times some were half as slow again cold (docs/notes/search/hot_and_cold.md).
+inline constexpr double kHotWeight = 6;
+
 // Sets the ranks. By hot times: those of the last round that are at most kReach times as slow as
-// the fastest and have a cold time and an error come first, in the order of the product of time and
-// cold time, because a small loss hot may spare much cold; where the fastest lacks one of these,
-// none does. The others follow by time. By cold times: those that have one, by it. Equal ones are
-// in the order of their configs' texts. The winner counts as tied.
+// the fastest and have a cold time and an error come first, in the order of
+// kHotWeight log(time) + log(cold time), because a small loss hot may spare much cold; where the
+// fastest lacks one of these, none does. The others follow by time. By cold times: those that have
+// one, by it. Equal ones are in the order of their configs' texts. The winner counts as tied.
 void rank_finalists(const std::vector<Finalist>& finalists);
 
 // Whether the candidate is not to be told from the winner by the times of the objective: by what

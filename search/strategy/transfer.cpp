@@ -106,13 +106,17 @@ double likeness(const Problem& a, const Problem& b) {
 }
 
 bool is_near(const Problem& a, const Problem& b) {
-  const auto is_similar = [](std::int64_t one, std::int64_t other) {
+  const auto ratio = [](std::int64_t one, std::int64_t other) {
+    return static_cast<double>(one) / static_cast<double>(other);
+  };
+  const double m = ratio(a.M, b.M), n = ratio(a.N, b.N), k = ratio(a.K, b.K);
+  const auto is_similar = [](double one, double other) {
     return one <= 2 * other && other <= 2 * one;
   };
-  return is_similar(a.M, b.M) && is_similar(a.N, b.N) && is_similar(a.K, b.K) &&
-         is_similar(a.batch, b.batch) && a.batch_kind == b.batch_kind && a.layout == b.layout &&
-         a.signature == b.signature && alignment_class(a) == alignment_class(b) &&
-         !uses_tensor_cores(a.signature);
+  return is_similar(m, 1) && is_similar(n, 1) && is_similar(k, 1) && is_similar(m, n) &&
+         is_similar(m, k) && is_similar(n, k) && is_similar(ratio(a.batch, b.batch), 1) &&
+         a.batch_kind == b.batch_kind && a.layout == b.layout && a.signature == b.signature &&
+         alignment_class(a) == alignment_class(b) && !uses_tensor_cores(a.signature);
 }
 
 double likeness(const DeviceSpec& a, const DeviceSpec& b) {

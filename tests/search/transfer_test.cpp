@@ -124,18 +124,19 @@ TEST(LikenessTest, FallsWithTheDistanceOfTheDimensions) {
   EXPECT_LT(likeness(here, parse_problem("1024x1024x1024:layout=nt")), 1.0);
 }
 
-TEST(LikenessTest, NearIsWithinAFactorOfTwoInEachExtentWithTheSameAccesses) {
+TEST(LikenessTest, NearIsWithinAFactorOfTwoInEachExtentAndRatioWithTheSameAccesses) {
   const Problem here = parse_problem("1280x1280x1280");
   const auto near = [&](const char* there) {
     const Problem other = parse_problem(there);
     EXPECT_EQ(is_near(here, other), is_near(other, here)) << there;
     return is_near(here, other);
   };
-  for (const char* const there : {"1280x1280x1280", "1024x1024x1024", "2560x640x1536"}) {
+  for (const char* const there :
+       {"1280x1280x1280", "1024x1024x1024", "2560x2560x2560", "1280x1280x2560"}) {
     EXPECT_TRUE(near(there)) << there;
   }
   for (const char* const there :
-       {"2576x1280x1280", "1280x624x1280", "1280x1280x4096", "1000x1000x1001",
+       {"2576x1280x1280", "1280x624x1280", "1280x1280x4096", "2560x1280x896", "1000x1000x1001",
         "1280x1280x1280:layout=nt", "1280x1280x1280:batch=3", "1280x1280x1280:type=bf16"}) {
     EXPECT_FALSE(near(there)) << there;
   }
