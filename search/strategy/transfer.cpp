@@ -83,6 +83,11 @@ std::vector<std::size_t> to_observe(const std::map<std::size_t, Correction>& cor
   return points;
 }
 
+// Whether tiles of usual sizes cover C, and slices K, without a rest.
+bool is_whole(const Problem& problem) {
+  return problem.M % 64 == 0 && problem.N % 64 == 0 && problem.K % 32 == 0;
+}
+
 double octaves(double a, double b) { return std::log2(std::max(a, 1.0) / std::max(b, 1.0)); }
 
 }  // namespace
@@ -116,7 +121,8 @@ bool is_near(const Problem& a, const Problem& b) {
   return is_similar(m, 1) && is_similar(n, 1) && is_similar(k, 1) && is_similar(m, n) &&
          is_similar(m, k) && is_similar(n, k) && is_similar(ratio(a.batch, b.batch), 1) &&
          a.batch_kind == b.batch_kind && a.layout == b.layout && a.signature == b.signature &&
-         alignment_class(a) == alignment_class(b) && !uses_tensor_cores(a.signature);
+         alignment_class(a) == alignment_class(b) && is_whole(a) == is_whole(b) &&
+         !uses_tensor_cores(a.signature);
 }
 
 double likeness(const DeviceSpec& a, const DeviceSpec& b) {

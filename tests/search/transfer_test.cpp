@@ -124,7 +124,7 @@ TEST(LikenessTest, FallsWithTheDistanceOfTheDimensions) {
   EXPECT_LT(likeness(here, parse_problem("1024x1024x1024:layout=nt")), 1.0);
 }
 
-TEST(LikenessTest, NearIsWithinAFactorOfTwoInEachExtentAndRatioWithTheSameAccesses) {
+TEST(LikenessTest, NearIsWithinAFactorOfTwoInEachExtentAndRatioWithTheSameAccessesAndEdges) {
   const Problem here = parse_problem("1280x1280x1280");
   const auto near = [&](const char* there) {
     const Problem other = parse_problem(there);
@@ -136,10 +136,12 @@ TEST(LikenessTest, NearIsWithinAFactorOfTwoInEachExtentAndRatioWithTheSameAccess
     EXPECT_TRUE(near(there)) << there;
   }
   for (const char* const there :
-       {"2576x1280x1280", "1280x624x1280", "1280x1280x4096", "2560x1280x896", "1000x1000x1001",
-        "1280x1280x1280:layout=nt", "1280x1280x1280:batch=3", "1280x1280x1280:type=bf16"}) {
+       {"2576x1280x1280", "1280x624x1280", "1280x1280x4096", "2560x1280x896", "1300x1300x1300",
+        "1000x1000x1001", "1280x1280x1280:layout=nt", "1280x1280x1280:batch=3",
+        "1280x1280x1280:type=bf16"}) {
     EXPECT_FALSE(near(there)) << there;
   }
+  EXPECT_TRUE(is_near(parse_problem("1300x1300x1300"), parse_problem("1100x900x1000")));
   const Problem on_tensor_cores = parse_problem("1280x1280x1280:type=bf16");
   EXPECT_FALSE(is_near(on_tensor_cores, on_tensor_cores));
 }

@@ -24,6 +24,11 @@ constexpr int kMostSms = 4096;
 constexpr std::size_t kMostLeadingRows = 1024, kMostRowsOfASource = 128;
 constexpr double kLeadingPower = 2, kLeadingDoubt = 0.5;
 
+// A source that is less alike proposes nothing, as another size six octaves away: of the first 16
+// tries at 2048x768x3072 twelve were the winners of 96 products of 128x64x128, a fourth slower than
+// the static model's own, and the search ended 3 % behind (docs/notes/search/repeatability.md).
+constexpr double kLeastLikeness = 0.125;
+
 // A source whose order of configs is expected here too: another GPU of the architecture at this
 // problem, or this GPU at a problem within half an octave (likeness() in
 // search/strategy/transfer.h).
@@ -172,7 +177,7 @@ struct Leading {
   std::vector<const TimedConfig*> fastest;
 };
 
-// The likest first.
+// Those that are alike enough, the likest first.
 std::vector<Leading> leading_sources(std::span<const TimedConfig> rows, const DeviceSpec& device,
                                      const Problem& problem) {
   std::vector<Leading> sources;
@@ -182,6 +187,7 @@ std::vector<Leading> leading_sources(std::span<const TimedConfig> rows, const De
     const std::optional<DeviceSpec> there = spec_of(its[0].device, device);
     if (!there) continue;
     Leading one{likeness(its[0].problem, problem) * likeness(*there, device), *there, {}};
+    if (one.likeness < kLeastLikeness) continue;
     for (const TimedConfig& row : its) one.fastest.push_back(&row);
     const auto end = one.fastest.begin() +
                      static_cast<std::ptrdiff_t>(std::min(kMostRowsOfASource, one.fastest.size()));

@@ -155,6 +155,16 @@ TEST(PriorTimingsTest, OneWinnerElsewhereLeadsAndNothingLeadsWhereNothingWasTime
   EXPECT_TRUE(likely_fastest({}, kA6000, k1024, 8, is_whole).empty());
 }
 
+TEST(PriorTimingsTest, NothingLeadsThatWasTimedMoreThanSixOctavesAway) {
+  const auto points = some_points(4, 0);
+  const auto leading = [&](std::int64_t size) {
+    const auto rows = timed(points, kA6000, packed_problem(1024, 1024, size));
+    return likely_fastest(rows, kA6000, k1024, 8, is_whole).size();
+  };
+  EXPECT_EQ(leading(1024 * 60), 8u);
+  EXPECT_EQ(leading(1024 * 70), 0u);
+}
+
 TEST(PriorTimingsTest, TheLikestComeFirstAndAHandfulOfTimingsDoesNotCount) {
   const auto points = some_points(4, 0);
   DeviceSpec h100 = find_device_spec("sm_90").value();
