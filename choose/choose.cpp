@@ -250,18 +250,23 @@ WinnerIndex::Of winners_for(const Allowed& allowed) {
 // Among the kernels of the problem's own accuracy class.
 Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Problem& problem,
                        Allowed allowed, Sentence sentence) {
-  const NearWinners near = near_winners(tuned.winners, device, problem, winners_for(allowed));
+  NearWinners near = near_winners(tuned.winners, device, problem, winners_for(allowed));
   if (near.servings.empty()) return without_winner(device, problem, allowed);
+  const auto is_exact = [&](const Serving& one) {
+    return sameness_to(one, problem) != Sameness::none &&
+           (device.name.empty() || one.winner->record.device == device);
+  };
+  std::optional<Choice> between;
+  if (!is_exact(near.servings.front()) && !decides(near.servings.front(), device, problem)) {
+    between = between_tuned_m(tuned, device, problem, near, sentence);
+    if (!between && allowed.twins) {
+      if (auto twin = winners_of_a_twin(tuned.winners, device, problem)) near = *std::move(twin);
+    }
+  }
   const Serving& nearest = near.servings.front();
   const Record& record = nearest.winner->record;
-  const bool is_tuned = sameness_to(nearest, problem) != Sameness::none;
-  const bool exact = is_tuned && (device.name.empty() || record.device == device);
-  // A winner that was measured at the very problem is not compared, here or on a device of as many
-  // SMs.
-  const bool stays = exact || (is_tuned && record.source == Source::measured &&
-                               record.device.sm_count == device.sm_count);
-  const std::optional<Choice> between =
-      exact ? std::nullopt : between_tuned_m(tuned, device, problem, near, sentence);
+  const bool exact = is_exact(nearest);
+  const bool stays = exact || decides(nearest, device, problem);
   const auto of_near = [&] {
     const Expected best = exact && !nearest.is_specialisation
                               ? Expected{0, record.outcome.time_us()}
@@ -408,7 +413,8 @@ std::vector<Choice> likeliest(const Tuned& tuned, const DeviceKey& device, const
                               Allowed allowed, std::size_t most) {
   Choice best = choose(tuned, device, problem, allowed);
   if (best.match == Match::exact || allowed.one_order) return {std::move(best)};
-  const Allowed kernels_alone{false, allowed.untuned};
+  Allowed kernels_alone = allowed;
+  kernels_alone.library = false;
   Choice first = choose(tuned, device, problem, kernels_alone);
   std::vector<Choice> kernels;
   if (first.match == Match::nearest && !device.name.empty()) {

@@ -38,6 +38,9 @@ struct Allowed {
   // (choose/one_order.h), and no library. What was tuned decides which order; without it that of
   // the default config.
   bool one_order = false;
+  // Another device's winner for the very problem may serve before the device's own winners of
+  // problems nearby. A caller that demands times of the device itself can use own ones alone.
+  bool twins = true;
 };
 
 struct Choice {
@@ -80,7 +83,8 @@ inline constexpr double kGuessDistance = 16;
 // clearly faster. The winners of another device of the architecture take their place if there is
 // none, or if the nearest of the other is measured and clearly nearer, or, where there are only
 // predicted ones, no farther away (choose/near_winners.cpp); the explanation says so. A winner that
-// another device of as many SMs has measured at the very problem is not compared with other
+// another device of as many SMs has measured at the very problem comes before the device's own
+// winners of other problems, unless M alone differs as above, and is not compared with other
 // kernels. A device without a name stands for any device of its architecture; the nearest winner
 // then serves. Where a library is allowed, its algorithm serves the problem that it won, and
 // cuBLAS's own choice those where no kernel is expected to be as fast (choose/most_of_cublas.h).

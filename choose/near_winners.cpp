@@ -61,6 +61,24 @@ Sameness sameness_to(const Serving& serving, const Problem& problem) {
   return sameness(serving.winner->record.problem, problem);
 }
 
+bool decides(const Serving& serving, const DeviceKey& device, const Problem& problem) {
+  return sameness_to(serving, problem) != Sameness::none &&
+         source_of(serving) == Source::measured &&
+         serving.winner->record.device.sm_count == device.sm_count;
+}
+
+std::optional<NearWinners> winners_of_a_twin(const WinnerIndex& winners, const DeviceKey& device,
+                                             const Problem& problem) {
+  using Where = WinnerIndex::Where;
+  constexpr WinnerIndex::Of kKernels = WinnerIndex::Of::kernels;
+  const std::vector<Serving> there =
+      winners.nearest(device, Where::on_a_twin, problem, 1, kKernels);
+  if (there.empty() || !decides(there.front(), device, problem)) return std::nullopt;
+  const DeviceKey& twin = there.front().winner->record.device;
+  return NearWinners{winners.nearest(twin, Where::on_the_device, problem, kCompared, kKernels),
+                     modelled_device(device)};
+}
+
 NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
                          const Problem& problem, WinnerIndex::Of of) {
   NearWinners near{here_or_elsewhere(winners, device, problem, of),

@@ -35,6 +35,14 @@ NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
 // Sameness::none where the sizes differ.
 Sameness sameness_to(const Serving& serving, const Problem& problem);
 
+// Whether the winner was measured at the very problem on a device of as many SMs: no other kernel
+// is compared with it.
+bool decides(const Serving& serving, const DeviceKey& device, const Problem& problem);
+
+// The winners of another device of as many SMs, where its nearest decides(); else nothing.
+std::optional<NearWinners> winners_of_a_twin(const WinnerIndex& winners, const DeviceKey& device,
+                                             const Problem& problem);
+
 // One of the near winners and its expected time.
 struct Expected {
   std::size_t index = 0;

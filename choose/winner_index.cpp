@@ -304,6 +304,7 @@ std::vector<Serving> WinnerIndex::nearest(const DeviceKey& device, Where where,
     const bool is_here =
         device.name.empty() || (device.name == name && device.sm_count == sm_count);
     if (is_here != (where == Where::on_the_device)) continue;
+    if (where == Where::on_a_twin && device.sm_count != sm_count) continue;
     if (signature != problem.signature || layout != problem.layout) continue;
     if (epilogue != problem.epilogue) continue;
     search(*group, problem, nearest);

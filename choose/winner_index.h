@@ -60,9 +60,9 @@ class WinnerIndex {
   WinnerIndex(WinnerIndex&&) noexcept;
   WinnerIndex& operator=(WinnerIndex&&) noexcept;
 
-  // Where winners may have been tuned. A device without a name is any of the
-  // architecture.
-  enum class Where { on_the_device, elsewhere };
+  // Where winners may have been tuned; on_a_twin: on another device of as many SMs. A device
+  // without a name is any of the architecture.
+  enum class Where { on_the_device, on_a_twin, elsewhere };
 
   // Which winners may serve: of kernels, or of libraries too.
   enum class Of { kernels, all };

@@ -168,7 +168,7 @@ Allowed Dispatcher::allowed(bool with_library) const {
     case Policy::best:
       return {with_library, /*untuned=*/true};
     case Policy::tuned_only:
-      return {false, /*untuned=*/false};
+      return {false, /*untuned=*/false, /*one_order=*/false, /*twins=*/false};
     case Policy::deterministic:
       return {false, /*untuned=*/true};
     case Policy::batch_invariant:

@@ -291,6 +291,28 @@ TEST_F(ChooseTest, AnotherSmCountIsAnotherDevice) {
   EXPECT_EQ(nearest("1024x1024x1024"), "2048x1024x1024");  // measured here
 }
 
+TEST_F(ChooseTest, AnotherDeviceOfAsManySmsServesItsOwnProblemBeforeANearWinnerOfTheDevice) {
+  const DeviceKey twin{"sm_86", "NVIDIA A40", kA6000.sm_count};
+  store_measured(database_, kA6000, "2048x1024x1024", kPredicated, 60);
+  store_measured(database_, twin, "1024x1024x1024", kWholeTiles, 60);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, twin);
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::nearest);
+  EXPECT_EQ(text(choice("1024x1024x1024")), kWholeTiles);
+  EXPECT_EQ(choice("1536x1024x1024").winner->device, kA6000);  // neither was tuned for it
+  Allowed own;
+  own.twins = false;
+  EXPECT_EQ(choose(load_winners(database_, "sm_86", kRevisions), kA6000,
+                   parse_problem("1024x1024x1024"), own)
+                .winner->device,
+            kA6000);
+  store_measured(database_, kA10, "1024x1024x1024", kPredicated, 20);  // of fewer SMs
+  store_measured(database_, kA6000, "1024x1024x1024:align=4", kPredicated, 80);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, twin);
+  store_measured(database_, kA6000, "1024x1024x1024", kPredicated, 90);
+  EXPECT_EQ(choice("1024x1024x1024").winner->device, kA6000);
+  EXPECT_EQ(choice("1024x1024x1024").match, Match::exact);
+}
+
 TEST_F(ChooseTest, AWinnerOfAnotherDeviceServesWhereThoseOfTheDeviceAreFarther) {
   store_measured(database_, kA6000, "4096x4096x4096", kPredicated, 60);
   store_measured(database_, kA10, "1024x1024x1024", kWholeTiles, 60);

@@ -51,6 +51,16 @@ TEST_F(RangeOfMTest, BetweenTwoTunedMThatAreNearOneOfTheirWinnersServes) {
   }
 }
 
+TEST_F(RangeOfMTest, AnotherDevicesWinnerForAnMBetweenThemDoesNotServe) {
+  const DeviceKey twin{"sm_86", "NVIDIA A40", kA6000.sm_count};
+  store_measured(database_, kA6000, "64x512x512", kPredicated, 10);
+  store_measured(database_, kA6000, "96x512x512", kPredicated, 12);
+  store_measured(database_, twin, "80x512x512", kPredicated, 9);
+  EXPECT_THAT(choice("80x512x512").explanation, HasSubstr("on both sides"));
+  store_measured(database_, twin, "100x512x512", kPredicated, 9);
+  EXPECT_EQ(choice("100x512x512").winner->device, twin);
+}
+
 TEST_F(RangeOfMTest, AcrossAWideGapOfMAllThatIsKnownCounts) {
   store_measured(database_, kA6000, "64x512x512", kPredicated, 10);
   store_measured(database_, kA6000, "97x512x512", kPredicated, 12);

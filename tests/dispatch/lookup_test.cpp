@@ -546,6 +546,22 @@ TEST_F(PolicyTest, SaysWhatServesWhereNothingTunedFits) {
   }
 }
 
+TEST_F(PolicyTest, WhereOnlyWhatWasTunedServesItIsWhatTheDeviceItselfTimed) {
+  const gt_gemm_call near = make_call(1024, 1024, 2048);
+  DeviceKey twin = kSampleDevice;
+  twin.name = "a GPU of as many SMs";
+  {
+    Database database(database_, Database::Mode::create_or_open);
+    database.begin_run({"0.1.0", "13.0", "580.159.04", "gemm-tune --sizes 1024x1024x2048", 1});
+    database.store(twin, packed_problem(1024, 1024, 2048), kSampleConfig,
+                   current_revisions().at("vectorized_2d"), measured_in(290), Source::measured);
+  }
+  EXPECT_EQ(opened_by(GT_POLICY_DETERMINISTIC).lookup(kDevice, near).tuned_us, 0);
+  EXPECT_THAT(opened_by(GT_POLICY_DETERMINISTIC).explain(kDevice, near),
+              HasSubstr("another device of sm_86"));
+  EXPECT_EQ(opened_by(GT_POLICY_TUNED_ONLY).lookup(kDevice, near).tuned_us, 150);
+}
+
 // Of 16-bit matrices at odd elements cuBLAS wants none.
 TEST_F(PolicyTest, CublasIsNotChosenForWhatItDoesNotTake) {
   gt_gemm_call odd = make_call(63, 63, 63);

@@ -24,9 +24,10 @@ constexpr int kMostSms = 4096;
 constexpr std::size_t kMostLeadingRows = 1024, kMostRowsOfASource = 128;
 constexpr double kLeadingPower = 2, kLeadingDoubt = 0.5;
 
-// A source that is less alike proposes nothing, as another size six octaves away: of the first 16
-// tries at 2048x768x3072 twelve were the winners of 96 products of 128x64x128, a fourth slower than
-// the static model's own, and the search ended 3 % behind (docs/notes/search/repeatability.md).
+// A source that is less alike proposes nothing (likeness()): six octaves in all, or three with
+// another alignment. Of the first 16 tries at 2048x768x3072 twelve were the winners of 96 products
+// of 128x64x128, a fourth slower than the static model's own, and the search ended 3 % behind
+// (docs/notes/search/repeatability.md).
 constexpr double kLeastLikeness = 0.125;
 
 // A source whose order of configs is expected here too: another GPU of the architecture at this

@@ -41,8 +41,9 @@ std::vector<PriorTimings> prior_timings(std::span<const TimedConfig> rows, const
 
 // The configs that timings elsewhere make likeliest to be the fastest at the problem, the likeliest
 // first: what corresponds here to the fastest of the likest sources, by the static model's time
-// times how far off it was there. Needs no space: is_candidate says of a config whether it may be
-// tried. rows: as above, of the problem itself on the device too.
+// times how far off it was there. Sources that are hardly alike count for nothing. Needs no space:
+// is_candidate says of a config whether it may be tried. rows: as above, of the problem itself on
+// the device too.
 std::vector<KnownConfig> likely_fastest(
     std::span<const TimedConfig> rows, const DeviceSpec& device, const Problem& problem,
     std::size_t most, const std::function<bool(const KnownConfig&)>& is_candidate);
