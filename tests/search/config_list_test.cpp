@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,10 +15,12 @@ namespace {
 
 TEST(ConfigListTest, ConfigsOfFamiliesInAnyOrderComeBackAsTheyWere) {
   std::vector<KnownConfig> configs;
+  const char* const names[] = {"naive", "warp_tiled", "skinny"};
+  std::map<std::string, std::vector<std::vector<int>>> points;
+  for (const char* name : names) points[name] = some_valid_points(*find_family(name));
   for (std::size_t i = 0; i < 8; ++i) {
-    for (const char* name : {"naive", "warp_tiled", "skinny"}) {
-      const KernelFamily& family = *find_family(name);
-      configs.push_back(known_config(family, some_valid_points(family).at(i)));
+    for (const char* name : names) {
+      configs.push_back(known_config(*find_family(name), points[name].at(i)));
     }
   }
   const ConfigList list = configs;

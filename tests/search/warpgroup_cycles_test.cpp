@@ -12,6 +12,7 @@
 #include "core/problem/problem.h"
 #include "kernel_templates/registry/registry.h"
 #include "search/model/static_model.h"
+#include "search/space/space.h"
 #include "tests/kernel_templates/spaces.h"
 
 namespace gemm_tune {
@@ -22,16 +23,18 @@ const DeviceSpec& h100() {
   return spec;
 }
 
-std::vector<KnownConfig> all_of_bf16() {
-  const KernelFamily* family = find_family("wgmma");
-  std::vector<KnownConfig> all;
-  for (std::vector<int>& values : valid_points(*family)) {
-    KnownConfig config = known_config(*family, std::move(values));
-    const Traits& t = config.traits;
-    if (t.signature == parse_signature("bf16") && !t.transposed_a && t.transposed_b && !t.repack) {
-      all.push_back(std::move(config));
+// Once for all tests: they share a process.
+const std::vector<KnownConfig>& all_of_bf16() {
+  static const std::vector<KnownConfig> all = [] {
+    const FixedParam of_bf16_nt[] = {{"AB", 2}, {"CD", 2}, {"TA", 0}, {"TB", 1}, {"REPACK", 0}};
+    const Space space = enumerate({find_family("wgmma")}, of_bf16_nt);
+    std::vector<KnownConfig> configs;
+    for (const KnownConfig& config : space.points) {
+      EXPECT_EQ(config.traits.signature, parse_signature("bf16"));
+      configs.push_back(config);
     }
-  }
+    return configs;
+  }();
   return all;
 }
 
@@ -50,7 +53,7 @@ TEST(WarpgroupCycles, TheFastestOfEachShapeIsAmongTheFirstTwenty) {
       {"512x4096x4096", "BM=128,BN=128,GROUPS=2,PINGPONG=0"},
       {"3072x768x2048", "BM=192,BN=96,GROUPS=1,PINGPONG=0"},
   };
-  const std::vector<KnownConfig> all = all_of_bf16();
+  const std::vector<KnownConfig>& all = all_of_bf16();
   for (const Fastest& one : kFastest) {
     const Problem problem = parse_problem(std::string(one.problem) + ":type=bf16:layout=nt");
     const std::string wanted = std::string("wgmma/AB=2,CD=2,") + one.config + ",TA=0,TB=1";
@@ -116,7 +119,7 @@ TEST(WarpgroupCycles, SharesOfACtaCostTheirAdditions) {
 
 // The model's time of the best config with these parts of its text.
 double best_us(const char* problem_text, const char* with) {
-  static const std::vector<KnownConfig> all = all_of_bf16();
+  const std::vector<KnownConfig>& all = all_of_bf16();
   const Problem problem = parse_problem(std::string(problem_text) + ":type=bf16:layout=nt");
   double best = std::numeric_limits<double>::infinity();
   for (const KnownConfig& config : all) {

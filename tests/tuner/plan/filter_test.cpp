@@ -172,6 +172,14 @@ TEST(FilterTest, RejectsMoreThreadsThanTheTargetAllows) {
               Optional(HasSubstr("threads per CTA")));
 }
 
+// For every problem the same.
+const std::vector<std::vector<int>>& points_of(const KernelFamily& family) {
+  static std::map<const KernelFamily*, std::vector<std::vector<int>>> all;
+  const auto [at, is_new] = all.try_emplace(&family);
+  if (is_new) at->second = some_valid_points(family);
+  return at->second;
+}
+
 TEST(FilterTest, RulesOfAProblemTurnDownNothingThatTheFilterWouldTake) {
   const DeviceSpec h100 = find_device_spec("sm_90").value();
   for (const char* text : {"1024x1024x1024", "333x777x2222", "100x52x33", "512x50257x766:layout=nt",
@@ -180,7 +188,7 @@ TEST(FilterTest, RulesOfAProblemTurnDownNothingThatTheFilterWouldTake) {
     for (const KernelFamily* family : families_of(problem.signature)) {
       const std::vector<FamilyRule> rules = rules_of_problem(*family, problem, h100);
       std::size_t turned_down = 0;
-      for (const std::vector<int>& point : some_valid_points(*family)) {
+      for (const std::vector<int>& point : points_of(*family)) {
         const KnownConfig config = known_config(*family, point);
         const std::string name = to_string(config.config()) + " at " + text;
         for (const FamilyRule& rule : rules) {
@@ -370,7 +378,7 @@ TEST(FilterTest, OfConfigsThatProblemsSeeAlikeEachProblemHasOneVerdict) {
     const Problem problem = parse_problem(text);
     for (const KernelFamily* family : families_of(problem.signature)) {
       std::map<std::vector<int>, std::optional<std::string_view>> verdicts;
-      for (const std::vector<int>& point : some_valid_points(*family)) {
+      for (const std::vector<int>& point : points_of(*family)) {
         const KnownConfig config = known_config(*family, point);
         if (reject_on_device(config, h100) || reject_needless_on_device(config, h100)) continue;
         auto verdict = reject_before_compile(config, problem, h100);
