@@ -102,17 +102,28 @@ TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {
 }
 
 // An operand of 16 bits: streamed, staged, and on its way to a tile.
-TEST(Compile, MixedOperandsWithoutSpillsOnEveryArchitecture) {
-  const char* const configs[] = {
-      "skinny/CLUSTER=0,BS=8,TL=4,WARPS=4,LANES_K=32,UNROLL=2,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,"
-      "PRED=1,TYPE_B=2",
-      "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,"
-      "PRED=1,TYPE_B=1",
-      "skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=4,VEC=4,SPLIT_K=2,SKINNY_N=1,TA=0,TB=1,"
-      "PRED=0,TYPE_B=2",
-      "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
-      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=1,PRED=1,TYPE_B=2"};
-  for (const char* config : configs) {
+constexpr const char* kMixed[] = {
+    "skinny/CLUSTER=0,BS=8,TL=4,WARPS=4,LANES_K=32,UNROLL=2,VEC=4,SPLIT_K=1,SKINNY_N=0,TA=0,TB=1,"
+    "PRED=1,TYPE_B=2",
+    "skinny/CLUSTER=0,BS=1,TL=4,WARPS=8,LANES_K=1,UNROLL=8,VEC=4,SPLIT_K=2,SKINNY_N=0,TA=0,TB=0,"
+    "PRED=1,TYPE_B=1",
+    "skinny/CLUSTER=0,BS=8,TL=2,WARPS=4,LANES_K=8,UNROLL=4,VEC=4,SPLIT_K=2,SKINNY_N=1,TA=0,TB=1,"
+    "PRED=0,TYPE_B=2",
+    "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
+    "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=1,PRED=1,TYPE_B=2"};
+
+// Each on one generation, and between them on each.
+TEST(Compile, MixedOperandsWithoutSpills) {
+  expect_clean(kMixed[0], "sm_75");
+  expect_clean(kMixed[0], "sm_90");
+  expect_clean(kMixed[1], "sm_86");
+  expect_clean(kMixed[2], "sm_80");
+  expect_clean(kMixed[3], "sm_89");
+  expect_clean(kMixed[3], "sm_120");
+}
+
+TEST(CompileEach, MixedOperandsWithoutSpillsOnEveryArchitecture) {
+  for (const char* config : kMixed) {
     for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"}) {
       expect_clean(config, arch);
     }
@@ -120,20 +131,23 @@ TEST(Compile, MixedOperandsWithoutSpillsOnEveryArchitecture) {
 }
 
 // Whole parts of a tile for each CTA, and parts that leave threads or a CTA with less to do.
-TEST(Compile, ClustersWithoutSpillsFromSm90On) {
+std::vector<std::string> clusters() {
   const std::string tile = "warp_tiled/CLUSTER=1,BM=64,BN=64,BK=16,WM=32,WN=64,TM=8,TN=8,";
   const std::string rest = ",VEC=4,RASTER=8,CTAS=1,SPLIT_K=";
-  const std::string configs[] = {
-      tile + "WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=2" + rest + "8,TAIL=0,TA=0,TB=0,PRED=0",
-      tile + "WARPS_K=8,STAGES=2,ASYNC=0,FRAGMENTS=1" + rest + "3,TAIL=0,TA=0,TB=1,PRED=1",
-      "skinny/CLUSTER=1,BS=16,TL=2,WARPS=16,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=8,SKINNY_N=0,TA=0,"
-      "TB=0,PRED=0",
-      "skinny/CLUSTER=1,BS=1,TL=4,WARPS=8,LANES_K=32,UNROLL=4,VEC=4,SPLIT_K=5,SKINNY_N=0,TA=0,TB=1,"
-      "PRED=1"};
-  for (const std::string& config : configs) {
-    expect_clean(config, "sm_90");
-    expect_clean(config, "sm_120");
-  }
+  return {tile + "WARPS_K=1,STAGES=3,ASYNC=2,FRAGMENTS=2" + rest + "8,TAIL=0,TA=0,TB=0,PRED=0",
+          tile + "WARPS_K=8,STAGES=2,ASYNC=0,FRAGMENTS=1" + rest + "3,TAIL=0,TA=0,TB=1,PRED=1",
+          "skinny/CLUSTER=1,BS=16,TL=2,WARPS=16,LANES_K=1,UNROLL=8,VEC=2,SPLIT_K=8,SKINNY_N=0,TA=0,"
+          "TB=0,PRED=0",
+          "skinny/CLUSTER=1,BS=1,TL=4,WARPS=8,LANES_K=32,UNROLL=4,VEC=4,SPLIT_K=5,SKINNY_N=0,TA=0,"
+          "TB=1,PRED=1"};
+}
+
+TEST(Compile, ClustersWithoutSpillsOnSm90) {
+  for (const std::string& config : clusters()) expect_clean(config, "sm_90");
+}
+
+TEST(CompileEach, ClustersWithoutSpillsAfterSm90) {
+  for (const std::string& config : clusters()) expect_clean(config, "sm_120");
 }
 
 TEST(Compile, PredicatedKernelsWithEveryAccessWidth) {
@@ -233,21 +247,29 @@ TEST(Compile, AConfigWithRepackHasASecondKernel) {
   }
 }
 
-TEST(Compile, AConfigWithReduceHasASecondKernelThatSpillsNothing) {
-  const std::string shared =
+// shares: the end of a config's text.
+void expect_a_second_kernel(const std::string& shares, const char* arch) {
+  const std::string text =
       "warp_tiled/CLUSTER=0,BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=1,STAGES=2,ASYNC=0,"
-      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=";
+      "FRAGMENTS=2,VEC=4,RASTER=8,CTAS=1,SPLIT_K=" +
+      shares + ",TA=0,TB=0,PRED=1";
+  const CompileResult plain = compile(text, arch), reduce = compile(text + ",REDUCE=1", arch);
+  ASSERT_TRUE(plain.ok && reduce.ok) << plain.log << reduce.log;
+  EXPECT_FALSE(parse_ptxas_log(plain.log, "reduce"));
+  const auto sums = parse_ptxas_log(reduce.log, "reduce");
+  ASSERT_TRUE(sums) << reduce.log;
+  EXPECT_EQ(sums->spill_bytes, 0);
+  EXPECT_GE(sums->registers, 64) << "the loads that are under way at once";
+}
+
+TEST(Compile, AConfigWithReduceHasASecondKernelThatSpillsNothing) {
+  expect_a_second_kernel("16,TAIL=0", "sm_80");
+  expect_a_second_kernel("1,TAIL=1", "sm_90");
+}
+
+TEST(CompileEach, AConfigWithReduceHasASecondKernelThatSpillsNothing) {
   for (const char* shares : {"16,TAIL=0", "1,TAIL=1"}) {
-    for (const char* arch : {"sm_80", "sm_86", "sm_90"}) {
-      const std::string text = shared + shares + ",TA=0,TB=0,PRED=1";
-      const CompileResult plain = compile(text, arch), reduce = compile(text + ",REDUCE=1", arch);
-      ASSERT_TRUE(plain.ok && reduce.ok) << plain.log << reduce.log;
-      EXPECT_FALSE(parse_ptxas_log(plain.log, "reduce"));
-      const auto sums = parse_ptxas_log(reduce.log, "reduce");
-      ASSERT_TRUE(sums) << reduce.log;
-      EXPECT_EQ(sums->spill_bytes, 0);
-      EXPECT_GE(sums->registers, 64) << "the loads that are under way at once";
-    }
+    for (const char* arch : {"sm_80", "sm_86", "sm_90"}) expect_a_second_kernel(shares, arch);
   }
 }
 

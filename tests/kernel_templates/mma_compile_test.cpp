@@ -30,49 +30,66 @@ void expect_clean(const std::string& text, int sm) {
 }
 
 // The log of ptxas is where sums that wait for each other show.
+void expect_unserialised(std::string_view text) {
+  const KnownConfig config = known(text);
+  const CompileResult result = compile(config, compile_target(config, "sm_90"));
+  ASSERT_TRUE(result.ok) << text << ": " << result.log;
+  EXPECT_EQ(result.resources.spill_bytes, 0) << text;
+  EXPECT_EQ(serialised_wgmma(result.log), std::nullopt) << text;
+}
+
 TEST(PartsCompile, WithoutSpillsOrSerialisedInstructions) {
   for (const char* text :
        {"wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=0,TB=1",
-        "wgmma_parts/BM=64,BN=128,GROUPS=1,PROMOTE=32,TA=1,TB=0",
-        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4",
         "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=32,TA=1,TB=1,ACCURACY=4",
-        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=4,TYPE_B=2",
         "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4,TYPE_B=2",
-        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=1,TB=0,TYPE_B=1",
         "wgmma_parts/BM=64,BN=64,GROUPS=1,PROMOTE=64,TA=1,TB=1,ACCURACY=4,TYPE_A=2"}) {
-    const KnownConfig config = known(text);
-    const CompileResult result = compile(config, compile_target(config, "sm_90"));
-    ASSERT_TRUE(result.ok) << text << ": " << result.log;
-    EXPECT_EQ(result.resources.spill_bytes, 0) << text;
-    EXPECT_EQ(serialised_wgmma(result.log), std::nullopt) << text;
+    expect_unserialised(text);
+  }
+}
+
+TEST(MorePartsCompile, WithoutSpillsOrSerialisedInstructions) {
+  for (const char* text :
+       {"wgmma_parts/BM=64,BN=128,GROUPS=1,PROMOTE=32,TA=1,TB=0",
+        "wgmma_parts/BM=128,BN=144,GROUPS=2,PROMOTE=64,TA=0,TB=0,ACCURACY=4",
+        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=64,TA=0,TB=1,ACCURACY=4,TYPE_B=2",
+        "wgmma_parts/BM=128,BN=128,GROUPS=2,PROMOTE=32,TA=1,TB=0,TYPE_B=1"}) {
+    expect_unserialised(text);
   }
 }
 
 // By mma.sync, the largest warp tiles and those that go through registers. What splits
-// operands may spill, which its resources are not asked for.
-TEST(PartsCompile, ByMmaWithoutSpillsOnEveryArchitecture) {
+// operands may spill, which its resources are not asked for. Those of two types, whose slices lie
+// as their rows do, have the architectures that these lack.
+TEST(PartsCompile, ByMmaWithoutSpills) {
   expect_clean("mma_parts/BM=128,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0", 75);
   expect_clean("mma_parts/BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,TA=0,TB=0", 80);
-  expect_clean("mma_parts/BM=128,BN=64,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0", 86);
-  expect_clean("mma_parts/BM=128,BN=128,BK=32,WM=32,WN=64,MMA_K=16,STAGES=3,TA=0,TB=1", 89);
   expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=16,STAGES=4,TA=1,TB=1", 90);
-  expect_clean("mma_parts/BM=128,BN=96,BK=32,WM=32,WN=48,MMA_K=16,STAGES=3,TA=0,TB=0", 120);
   expect_clean("mma_parts/BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=16,STAGES=2,TA=0,TB=0,ACCURACY=4",
                80);
 }
 
-// One operand of 16 bits, whose slices lie as its rows do.
-TEST(PartsCompile, OfTwoTypesByMmaWithoutSpillsOnEveryArchitecture) {
-  expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1", 75);
-  const std::string wide = "mma_parts/BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,";
-  expect_clean(wide + "TA=0,TB=1,ACCURACY=4,TYPE_B=2", 80);
-  expect_clean(wide + "TA=1,TB=1,ACCURACY=4,TYPE_A=2", 86);
-  expect_clean(wide + "TA=1,TB=0,TYPE_B=1", 89);
-  expect_clean(wide + "TA=0,TB=0,ACCURACY=4,TYPE_B=2", 90);
-  expect_clean(wide + "TA=1,TB=0,ACCURACY=4,TYPE_B=2", 120);
+TEST(MorePartsCompile, ByMmaWithoutSpills) {
+  expect_clean("mma_parts/BM=128,BN=64,BK=64,WM=32,WN=32,MMA_K=16,STAGES=2,TA=1,TB=0", 86);
+  expect_clean("mma_parts/BM=128,BN=128,BK=32,WM=32,WN=64,MMA_K=16,STAGES=3,TA=0,TB=1", 89);
+  expect_clean("mma_parts/BM=128,BN=96,BK=32,WM=32,WN=48,MMA_K=16,STAGES=3,TA=0,TB=0", 120);
 }
 
-// Between them every layout, type, way of copying and kind of edge.
+const std::string kWide = "mma_parts/BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,";
+
+TEST(PartsCompile, OfTwoTypesByMmaWithoutSpills) {
+  expect_clean(kWide + "TA=1,TB=1,ACCURACY=4,TYPE_A=2", 86);
+  expect_clean(kWide + "TA=1,TB=0,TYPE_B=1", 89);
+  expect_clean(kWide + "TA=1,TB=0,ACCURACY=4,TYPE_B=2", 120);
+}
+
+TEST(MorePartsCompile, OfTwoTypesByMmaWithoutSpills) {
+  expect_clean("mma_parts/BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,TA=0,TB=0,TYPE_B=1", 75);
+  expect_clean(kWide + "TA=0,TB=1,ACCURACY=4,TYPE_B=2", 80);
+  expect_clean(kWide + "TA=0,TB=0,ACCURACY=4,TYPE_B=2", 90);
+}
+
+// Between them every layout, type, way of copying and kind of edge; on sm_90 are the skinny tiles.
 TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
   expect_clean(
       "mma/AB=1,CD=1,BM=128,BN=64,BK=32,WM=32,WN=64,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
@@ -95,6 +112,21 @@ TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
       "SPLIT_K=1,TA=0,TB=0,PRED=1",
       89);
   expect_clean(
+      "mma/AB=0,CD=0,BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,"
+      "SPLIT_K=1,TA=1,TB=0,PRED=0,ACCURACY=2",
+      80);
+  expect_clean(
+      "mma/AB=0,CD=0,BM=64,BN=96,BK=16,WM=32,WN=48,MMA_K=8,STAGES=4,ASYNC=1,VEC=1,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=2",
+      120);
+  expect_clean(
+      "mma/AB=1,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
+      "SPLIT_K=1,TA=0,TB=1,PRED=1,ACCURACY=6",
+      75);
+}
+
+TEST(MoreMmaCompile, LargeTilesWithoutSpills) {
+  expect_clean(
       "mma/AB=2,CD=2,BM=128,BN=128,BK=64,WM=64,WN=64,MMA_K=16,STAGES=4,ASYNC=1,VEC=8,RASTER=8,"
       "SPLIT_K=1,TA=0,TB=0,PRED=0",
       90);
@@ -103,25 +135,13 @@ TEST(MmaCompile, WithoutSpillsOnEveryArchitecture) {
       "SPLIT_K=4,TA=0,TB=0,PRED=1",
       120);
   expect_clean(
-      "mma/AB=0,CD=0,BM=128,BN=64,BK=32,WM=64,WN=32,MMA_K=8,STAGES=3,ASYNC=1,VEC=4,RASTER=8,"
-      "SPLIT_K=1,TA=1,TB=0,PRED=0,ACCURACY=2",
-      80);
-  expect_clean(
       "mma/AB=0,CD=0,BM=128,BN=128,BK=16,WM=64,WN=64,MMA_K=8,STAGES=4,ASYNC=1,VEC=4,RASTER=8,"
       "SPLIT_K=2,TA=0,TB=1,PRED=1,ACCURACY=2",
       89);
   expect_clean(
-      "mma/AB=0,CD=0,BM=64,BN=96,BK=16,WM=32,WN=48,MMA_K=8,STAGES=4,ASYNC=1,VEC=1,RASTER=8,"
-      "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=2",
-      120);
-  expect_clean(
       "mma/AB=1,CD=1,BM=128,BN=128,BK=32,WM=64,WN=32,MMA_K=16,STAGES=3,ASYNC=1,VEC=8,RASTER=8,"
       "SPLIT_K=1,TA=0,TB=0,PRED=1,ACCURACY=6",
       86);
-  expect_clean(
-      "mma/AB=1,CD=0,BM=64,BN=64,BK=32,WM=32,WN=32,MMA_K=8,STAGES=2,ASYNC=0,VEC=8,RASTER=8,"
-      "SPLIT_K=1,TA=0,TB=1,PRED=1,ACCURACY=6",
-      75);
 }
 
 // Sums and the blocks of two k steps take most of the registers; addresses get by with the rest.

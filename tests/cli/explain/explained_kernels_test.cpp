@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "cli/explain/kernel_figures.h"
 #include "gpu/compile/nvrtc.h"
 #include "kernel_templates/ladder.h"
@@ -32,15 +36,21 @@ Problem square(std::int64_t edge) {
   return problem;
 }
 
-CompileResult compiled(const KnownConfig& config, const std::string& arch) {
-  const KernelSource source = kernel_source(*config.family);
-  return nvrtc_compile({source.path, source.text, source.headers}, compile_definitions(config),
-                       compile_target(config, arch));
+// Each kernel once: several tests, which share a process, look at the first article's.
+const CompileResult& compiled(const KnownConfig& config, const std::string& arch) {
+  static std::map<std::pair<std::string, std::string>, CompileResult> all;
+  const auto [at, is_new] = all.try_emplace({to_string(config.config()), arch});
+  if (is_new) {
+    const KernelSource source = kernel_source(*config.family);
+    at->second = nvrtc_compile({source.path, source.text, source.headers},
+                               compile_definitions(config), compile_target(config, arch));
+  }
+  return at->second;
 }
 
 KernelAnalysis analysed(std::string_view text, const DeviceSpec& device, const Problem& problem) {
   const KnownConfig config = known(text);
-  const CompileResult result = compiled(config, device.arch);
+  const CompileResult& result = compiled(config, device.arch);
   EXPECT_TRUE(result.ok) << text << ": " << result.log;
   return analyse(config, problem, device, complete_resources(result.resources, config, device),
                  kernel_accesses(config, problem, device.sm_count, result.ptx, result.cubin), {});
@@ -183,7 +193,7 @@ TEST(Explain, EveryFamilysKernelsCanBeTraced) {
 
 TEST(Explain, ALongKIsExtrapolatedToTheSameCounts) {
   const KnownConfig config = known(kVectorised);
-  const CompileResult result = compiled(config, "sm_86");
+  const CompileResult& result = compiled(config, "sm_86");
   const auto requests = [&](std::int64_t k) {
     Problem problem = square(1024);
     problem.K = k;
