@@ -20,6 +20,7 @@ template <class T, std::size_t N>
 const T& nth(const T (&list)[N], std::size_t i) {
   return list[i % N];
 }
+int nth(const std::vector<int>& list, std::size_t i) { return list[i % list.size()]; }
 
 // The width of a row, padded by a number of alignment units.
 std::int64_t padded(std::int64_t width, int alignment, std::size_t units) {
@@ -103,6 +104,12 @@ int beyond(const KnownConfig& config, int tile, int tiles, int bit) {
   return tiles * tile + (is_predicated(config) ? bit : 0);
 }
 
+// Along M or N: this, or one tile, ragged where it may be.
+int extent(const KnownConfig& config, Tiles tiles, int tile, int bit) {
+  if (tiles == Tiles::several) return beyond(config, tile, 1, bit);
+  return is_predicated(config) ? std::max(1, tile - bit) : tile;
+}
+
 // The same along K.
 int deep(const KnownConfig& config, int slices, int bit) {
   return slices * config.traits.tile_k + (takes_any_k(config) ? bit : 0);
@@ -178,6 +185,22 @@ std::vector<Case> edge_cases(const KnownConfig& config) {
   return cases;
 }
 
+std::vector<Case> each_edge_cases(const KnownConfig& config) {
+  const std::vector<int> ms = edge_sizes(config, config.traits.tile_m);
+  const std::vector<int> ns = edge_sizes(config, config.traits.tile_n);
+  const std::vector<int> ks = depth_sizes(config);
+  const std::size_t extents = std::max({ms.size(), ns.size(), ks.size()});
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < extents; ++i) {
+    const int m = nth(ms, i), k = nth(ks, i);
+    cases.push_back(make_case(config, m, nth(ns, 2 * extents - 1 - i), k, cases.size()));
+    cases.push_back(make_case(config, m, nth(ns, i + 3), nth(ks, i + 2), cases.size()));
+  }
+  cases.push_back(make_case(config, beyond(config, config.traits.tile_m, 1, 1),
+                            beyond(config, config.traits.tile_n, 1, 1), ks.back(), cases.size()));
+  return cases;
+}
+
 std::vector<Case> output_edge_cases(const KnownConfig& config) {
   const std::vector<int> ms = edge_sizes(config, config.traits.tile_m);
   const std::vector<int> ns = edge_sizes(config, config.traits.tile_n);
@@ -202,13 +225,14 @@ std::vector<Case> barrier_cases(const KnownConfig& config) {
   return cases;
 }
 
-std::vector<Case> scale_cases(const KnownConfig& config) {
+std::vector<Case> scale_cases(const KnownConfig& config, Tiles tiles) {
   const Traits& t = config.traits;
   std::vector<Case> cases;
   for (const float alpha : {0.0f, 1.0f, -2.5f}) {
     for (const float beta : {0.0f, 1.0f, -0.5f}) {
-      cases.push_back(make_case(config, beyond(config, t.tile_m, 1, 1),
-                                beyond(config, t.tile_n, 1, 3), deep(config, 1, 1), cases.size()));
+      cases.push_back(make_case(config, extent(config, tiles, t.tile_m, 1),
+                                extent(config, tiles, t.tile_n, 3), deep(config, 1, 1),
+                                cases.size()));
       cases.back().call.alpha = alpha;
       cases.back().call.beta = beta;
     }
@@ -216,13 +240,13 @@ std::vector<Case> scale_cases(const KnownConfig& config) {
   return cases;
 }
 
-std::vector<Case> rounding_cases(const KnownConfig& config) {
+std::vector<Case> rounding_cases(const KnownConfig& config, Tiles tiles) {
   const Traits& t = config.traits;
   std::vector<Case> cases;
   for (const int slices : {1, 5}) {
     for (const Scale& scale : {Scale{1, 0}, Scale{0.7f, -1.3f}}) {
-      cases.push_back(make_case(config, beyond(config, t.tile_m, 1, 2),
-                                beyond(config, t.tile_n, 1, 5), deep(config, slices, 3),
+      cases.push_back(make_case(config, extent(config, tiles, t.tile_m, 2),
+                                extent(config, tiles, t.tile_n, 5), deep(config, slices, 3),
                                 cases.size()));
       cases.back().call.alpha = scale.alpha;
       cases.back().call.beta = scale.beta;
@@ -244,9 +268,9 @@ std::vector<Case> rounding_cases(const KnownConfig& config) {
   return cases;
 }
 
-std::vector<Case> batch_cases(const KnownConfig& config) {
+std::vector<Case> batch_cases(const KnownConfig& config, Tiles tiles) {
   const Traits& t = config.traits;
-  const int M = beyond(config, t.tile_m, 1, 1), N = beyond(config, t.tile_n, 1, 3);
+  const int M = extent(config, tiles, t.tile_m, 1), N = extent(config, tiles, t.tile_n, 3);
   const int K = deep(config, 2, 1);
   std::vector<Case> cases;
   const auto add = [&](int depth, int batch, int gap_units) -> Case& {
@@ -310,6 +334,13 @@ std::vector<Case> share_cases(const KnownConfig& config) {
       for (const int slices : {0, 1, 3, many}) add(tiles, slices * t.tile_k);
     }
   }
+  return cases;
+}
+
+std::vector<Case> some_share_cases(const KnownConfig& config) {
+  std::vector<Case> cases;
+  const std::vector<Case> all = share_cases(config);
+  for (std::size_t i = 0; i < all.size(); i += 3) cases.push_back(all[i]);
   return cases;
 }
 

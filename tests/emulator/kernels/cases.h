@@ -49,6 +49,13 @@ bool shares_tiles(const KnownConfig& config);
 // it), with K = 0, padded rows, and every order of threads.
 std::vector<Case> edge_cases(const KnownConfig& config);
 
+// Each of these extents twice, beside others, and a corner of the tile: a quarter of the work.
+std::vector<Case> each_edge_cases(const KnownConfig& config);
+
+// What the matrices of the following lists have: one tile and a bit along M and N, or a quarter of
+// that, a ragged tile (a whole one of an unpredicated kernel).
+enum class Tiles { several, one };
+
 // Each of these extents of D once, and each K.
 std::vector<Case> output_edge_cases(const KnownConfig& config);
 
@@ -56,18 +63,30 @@ std::vector<Case> output_edge_cases(const KnownConfig& config);
 std::vector<Case> barrier_cases(const KnownConfig& config);
 
 // alpha and beta zero and nonzero in every combination, on a shape with edges.
-std::vector<Case> scale_cases(const KnownConfig& config);
+std::vector<Case> scale_cases(const KnownConfig& config, Tiles tiles);
+inline std::vector<Case> scale_cases(const KnownConfig& config) {
+  return scale_cases(config, Tiles::several);
+}
 
 // A few shapes with operands that round.
-std::vector<Case> rounding_cases(const KnownConfig& config);
+std::vector<Case> rounding_cases(const KnownConfig& config, Tiles tiles);
+inline std::vector<Case> rounding_cases(const KnownConfig& config) {
+  return rounding_cases(config, Tiles::several);
+}
 
 // Batches: packed, with gaps between matrices, of one A or one B for all, dealt out over the
 // columns of wide rows.
-std::vector<Case> batch_cases(const KnownConfig& config);
+std::vector<Case> batch_cases(const KnownConfig& config, Tiles tiles);
+inline std::vector<Case> batch_cases(const KnownConfig& config) {
+  return batch_cases(config, Tiles::several);
+}
 
 // For kernels whose CTAs share tiles: as few slices and tiles as none, fewer than there are shares
 // or CTAs, as many, and more. Nothing for other kernels.
 std::vector<Case> share_cases(const KnownConfig& config);
+
+// A third of these: none, fewer and more.
+std::vector<Case> some_share_cases(const KnownConfig& config);
 
 // Leading dimensions and strides that put elements past 2^31, within one tile, from tile to tile
 // and from matrix to matrix.

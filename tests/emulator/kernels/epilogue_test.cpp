@@ -56,21 +56,42 @@ class EmulatedEpilogue : public ListedKernelTest {};
 // Sums along K at every edge are its family's tests.
 TEST_P(EmulatedEpilogue, IsExactOnIntegersAtEveryTileEdge) { check(output_edge_cases(config())); }
 
-TEST_P(EmulatedEpilogue, HoldsForEveryAlphaAndBeta) { check(scale_cases(config())); }
+TEST_P(EmulatedEpilogue, HoldsForEveryAlphaAndBeta) { check(scale_cases(config(), Tiles::one)); }
 
-TEST_P(EmulatedEpilogue, HasOneBiasForAllOfABatch) { check(batch_cases(config())); }
+TEST_P(EmulatedEpilogue, HasOneBiasForAllOfABatch) { check(batch_cases(config(), Tiles::one)); }
 
-TEST_P(EmulatedEpilogue, StaysWithinTheErrorBoundOnReals) { check(rounding_cases(config())); }
+TEST_P(EmulatedEpilogue, StaysWithinTheErrorBoundOnReals) {
+  check(rounding_cases(config(), Tiles::one));
+}
+
+// Matrices of more than a tile: in `./run slow`.
+class EmulatedEpilogueInSeveralTiles : public EmulatedEpilogue {};
+
+TEST_P(EmulatedEpilogueInSeveralTiles, HoldsForEveryAlphaAndBeta) { check(scale_cases(config())); }
+
+TEST_P(EmulatedEpilogueInSeveralTiles, HasOneBiasForAllOfABatch) { check(batch_cases(config())); }
+
+TEST_P(EmulatedEpilogueInSeveralTiles, StaysWithinTheErrorBoundOnReals) {
+  check(rounding_cases(config()));
+}
 
 class SharingEpilogue : public EmulatedEpilogue {};
 
-TEST_P(SharingEpilogue, IsAppliedOnceToTheSumOfAllShares) { check(share_cases(config())); }
+TEST_P(SharingEpilogue, IsAppliedOnceToTheSumOfAllShares) { check(some_share_cases(config())); }
 
-INSTANTIATE_TEST_SUITE_P(Configs, SharingEpilogue, testing::ValuesIn(sharing(kLines)), name_of);
-INSTANTIATE_TEST_SUITE_P(MoreConfigs, SharingEpilogue, testing::ValuesIn(sharing(kMoreLines)),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Configs, EmulatedEpilogue, testing::ValuesIn(kLines), name_of);
-INSTANTIATE_TEST_SUITE_P(MoreConfigs, EmulatedEpilogue, testing::ValuesIn(kMoreLines), name_of);
+class SharingEpilogueInSeveralTiles : public EmulatedEpilogue {};
+
+TEST_P(SharingEpilogueInSeveralTiles, IsAppliedOnceToTheSumOfAllShares) {
+  check(share_cases(config()));
+}
+
+#define GT_OF_LISTS(suite, select)                                                      \
+  INSTANTIATE_TEST_SUITE_P(Configs, suite, testing::ValuesIn(select(kLines)), name_of); \
+  INSTANTIATE_TEST_SUITE_P(MoreConfigs, suite, testing::ValuesIn(select(kMoreLines)), name_of)
+GT_OF_LISTS(SharingEpilogue, sharing);
+GT_OF_LISTS(SharingEpilogueInSeveralTiles, sharing);
+GT_OF_LISTS(EmulatedEpilogue, );
+GT_OF_LISTS(EmulatedEpilogueInSeveralTiles, );
 
 }  // namespace
 }  // namespace gemm_tune::emulator

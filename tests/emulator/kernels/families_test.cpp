@@ -44,30 +44,57 @@ TEST(EmulatedFamilies, CoverEveryFamilyWithEightConfigsAndEveryParameterValue) {
 
 class EmulatedFamily : public ListedKernelTest {};
 
-TEST_P(EmulatedFamily, IsExactOnIntegersAtEveryTileEdge) { check(edge_cases(config())); }
+TEST_P(EmulatedFamily, IsExactOnIntegersAtEachTileEdge) { check(each_edge_cases(config())); }
 
 TEST_P(EmulatedFamily, IsExactUnderEveryOrderOfThreads) { check(barrier_cases(config())); }
 
 TEST_P(EmulatedFamily, ReadsNeitherAAndBWhereAlphaIsZeroNorCWhereBetaIsZero) {
+  check(scale_cases(config(), Tiles::one));
+}
+
+TEST_P(EmulatedFamily, ServesABatchWithAnyStrides) { check(batch_cases(config(), Tiles::one)); }
+
+TEST_P(EmulatedFamily, StaysWithinTheErrorBoundOnReals) {
+  check(rounding_cases(config(), Tiles::one));
+}
+
+TEST_P(EmulatedFamily, ReachesElementsPastTwoToThe31) { check(far_cases(config())); }
+
+// All pairs of edges, and matrices of more than a tile: in `./run slow`.
+class EmulatedFamilyInSeveralTiles : public EmulatedFamily {};
+
+TEST_P(EmulatedFamilyInSeveralTiles, IsExactOnIntegersAtEveryPairOfEdges) {
+  check(edge_cases(config()));
+}
+
+TEST_P(EmulatedFamilyInSeveralTiles, ReadsNeitherAAndBWhereAlphaIsZeroNorCWhereBetaIsZero) {
   check(scale_cases(config()));
 }
 
-TEST_P(EmulatedFamily, ServesABatchWithAnyStrides) { check(batch_cases(config())); }
+TEST_P(EmulatedFamilyInSeveralTiles, ServesABatchWithAnyStrides) { check(batch_cases(config())); }
 
-TEST_P(EmulatedFamily, StaysWithinTheErrorBoundOnReals) { check(rounding_cases(config())); }
-
-TEST_P(EmulatedFamily, ReachesElementsPastTwoToThe31) { check(far_cases(config())); }
+TEST_P(EmulatedFamilyInSeveralTiles, StaysWithinTheErrorBoundOnReals) {
+  check(rounding_cases(config()));
+}
 
 class SharingFamily : public EmulatedFamily {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SharingFamily);
 
-TEST_P(SharingFamily, AddsUpSharesAlikeWhoeverComesLast) { check(share_cases(config())); }
+TEST_P(SharingFamily, AddsUpSharesAlikeWhoeverComesLast) { check(some_share_cases(config())); }
 
-INSTANTIATE_TEST_SUITE_P(Configs, SharingFamily, testing::ValuesIn(sharing(kConfigs)), name_of);
-INSTANTIATE_TEST_SUITE_P(Configs, EmulatedFamily, testing::ValuesIn(kConfigs), name_of);
-INSTANTIATE_TEST_SUITE_P(MoreConfigs, SharingFamily, testing::ValuesIn(sharing(kMoreConfigs)),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(MoreConfigs, EmulatedFamily, testing::ValuesIn(kMoreConfigs), name_of);
+class SharingFamilyInSeveralTiles : public EmulatedFamily {};
+
+TEST_P(SharingFamilyInSeveralTiles, AddsUpSharesAlikeWhoeverComesLast) {
+  check(share_cases(config()));
+}
+
+#define GT_OF_LISTS(suite, select)                                                        \
+  INSTANTIATE_TEST_SUITE_P(Configs, suite, testing::ValuesIn(select(kConfigs)), name_of); \
+  INSTANTIATE_TEST_SUITE_P(MoreConfigs, suite, testing::ValuesIn(select(kMoreConfigs)), name_of)
+GT_OF_LISTS(SharingFamily, sharing);
+GT_OF_LISTS(SharingFamilyInSeveralTiles, sharing);
+GT_OF_LISTS(EmulatedFamily, );
+GT_OF_LISTS(EmulatedFamilyInSeveralTiles, );
 
 }  // namespace
 }  // namespace gemm_tune::emulator

@@ -5,12 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "core/launch/launch_recipe.h"
@@ -105,10 +106,16 @@ std::string order_of(const std::string& config) {
   return order_of_sums(check_config(parse_config(config))).value_or("none");
 }
 
-// The listed configs without an epilogue, by their types, layout and order.
-std::map<std::string, std::vector<std::string>> configs_by_order() {
+// The listed configs without an epilogue, by their types, layout and order: those of configs.txt,
+// and with the others.
+std::map<std::string, std::vector<std::string>> configs_by_order(bool with_more = false) {
   std::map<std::string, std::vector<std::string>> orders;
-  for (const std::string& line : configs_in(GT_EMULATOR_CONFIGS)) {
+  std::vector<std::string> lines = configs_in(GT_EMULATOR_CONFIGS);
+  if (with_more) {
+    const std::vector<std::string> more = configs_in(GT_MORE_EMULATOR_CONFIGS);
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  for (const std::string& line : lines) {
     const KnownConfig config = check_config(parse_config(config_of(line)));
     const std::optional<std::string> order = order_of_sums(config);
     const bool is_strided = config.traits.batch_kind == BatchKind::strided;
@@ -120,9 +127,12 @@ std::map<std::string, std::vector<std::string>> configs_by_order() {
   return orders;
 }
 
-TEST(OrderOfSums, ConfigsThatShareOneGiveARowItsBitsForEveryMAndPlace) {
-  int compared = 0;
-  for (const auto& [order, configs] : configs_by_order()) {
+// Of the rows that are multiplied alone every config of both lists multiplies all, or those of
+// configs.txt in turn one.
+void expect_bits_for_every_m_and_place(bool of_each_row) {
+  constexpr int kPlaces[] = {0, 7, 15, 16, 39};
+  std::size_t compared = 0;
+  for (const auto& [order, configs] : configs_by_order(/*with_more=*/of_each_row)) {
     std::optional<std::vector<char>> all;
     for (const std::string& config : configs) {
       Products products(config);
@@ -130,14 +140,24 @@ TEST(OrderOfSums, ConfigsThatShareOneGiveARowItsBitsForEveryMAndPlace) {
       const std::vector<char> d = products.of_rows(0, kRows);
       if (!all) all = d;
       EXPECT_EQ(d, *all) << order << "\n" << config;
-      for (const int row : {0, 7, 15, 16, 39}) {
+      for (std::size_t i = 0; i < std::size(kPlaces); ++i) {
+        const int row = kPlaces[i];
+        if (!of_each_row && i != compared % std::size(kPlaces)) continue;
         EXPECT_EQ(products.of_rows(row, 1), products.rows_of(*all, row, 1)) << config << " " << row;
       }
       EXPECT_EQ(products.of_rows(8, 17), products.rows_of(*all, 8, 17)) << config;
       ++compared;
     }
   }
-  EXPECT_GT(compared, 20);
+  EXPECT_GT(compared, 20U);
+}
+
+TEST(OrderOfSums, ConfigsThatShareOneGiveARowItsBitsForEveryMAndPlace) {
+  expect_bits_for_every_m_and_place(/*of_each_row=*/false);
+}
+
+TEST(OrderOfSums, ConfigsThatShareOneGiveEachRowItsBits) {
+  expect_bits_for_every_m_and_place(/*of_each_row=*/true);
 }
 
 TEST(OrderOfSums, IsSaidByFourFamiliesWhereMAndThePlaceDecideNothing) {
@@ -192,9 +212,12 @@ std::vector<char> product(const std::string& text, int m, int n, int k) {
   return d;
 }
 
-// Tiles, operands' places and consumers differ; shares end inside and at ends of blocks of K, and
-// some have none.
-TEST(OrderOfSums, SharesOfOneCtaHaveTheBitsOfACluster) {
+struct Extents {
+  int m, n, k;
+};
+
+// Configs whose tiles, operands' places and consumers differ.
+void expect_bits_of_a_cluster(std::initializer_list<Extents> problems) {
   int orders = 0;
   for (const auto& [order, configs] : configs_by_order()) {
     std::set<int> ctas;
@@ -204,8 +227,7 @@ TEST(OrderOfSums, SharesOfOneCtaHaveTheBitsOfACluster) {
     }
     if (!ctas.contains(1)) continue;
     EXPECT_EQ(ctas.size(), 2u) << order;
-    for (const auto& [m, n, k] :
-         {std::tuple(40, 24, 328), std::tuple(136, 72, 40), std::tuple(72, 200, 256)}) {
+    for (const auto& [m, n, k] : problems) {
       std::optional<std::vector<char>> all;
       for (const std::string& config : configs) {
         const std::vector<char> d = product(config, m, n, k);
@@ -216,6 +238,15 @@ TEST(OrderOfSums, SharesOfOneCtaHaveTheBitsOfACluster) {
     ++orders;
   }
   EXPECT_EQ(orders, 7);
+}
+
+// Shares end inside and at ends of blocks of K, and some have none.
+TEST(OrderOfSums, SharesOfOneCtaHaveTheBitsOfACluster) {
+  expect_bits_of_a_cluster({{40, 24, 328}, {40, 24, 40}, {40, 24, 256}});
+}
+
+TEST(OrderOfSums, SharesOfOneCtaHaveTheBitsOfAClusterInEachOfSeveralTiles) {
+  expect_bits_of_a_cluster({{136, 72, 40}, {72, 200, 256}});
 }
 
 TEST(OrderOfSums, OfSharesIsThatOfAClusterAndOfTheWorkspace) {

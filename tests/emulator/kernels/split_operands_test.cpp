@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 #include <tuple>
 
@@ -101,13 +102,25 @@ TEST(SplitOperandsLost, AreFp32sOwnAtEveryK) {
   }
 }
 
-TEST(SplitOperandsLost, GiveTheSameBitsInAnyOrderOfThreads) {
+void expect_the_same_bits_in_any_order(int K) {
   for (const char* config : {kConfig, kBothAcross, kOneAcross, kByMma, kOtherByMma}) {
     EmulatedKernel kernel(object_of(config), config);
-    for (const int K : {131, kClustersK}) {
-      EXPECT_EQ(others_in_any_order(kernel, Data::few_lines, K), 0) << config << ", K = " << K;
-    }
+    EXPECT_EQ(others_in_any_order(kernel, Data::few_lines, K), 0) << config << ", K = " << K;
   }
+}
+
+TEST(SplitOperandsLost, GiveTheSameBitsInAnyOrderOfThreads) {
+  expect_the_same_bits_in_any_order(131);
+}
+
+TEST(SplitOperandsLost, OfClustersGiveTheSameBitsInAnyOrderOfThreads) {
+  expect_the_same_bits_in_any_order(kClustersK);
+}
+
+// Of these some before each change: of both operands across the rows clusters, too.
+TEST(SplitOperandsLost, AcrossTheRowsGiveTheSameBitsInAnyOrderOfThreads) {
+  EmulatedKernel kernel(object_of(kBothAcross), kBothAcross);
+  EXPECT_EQ(others_in_any_order(kernel, Data::few_lines, kClustersK), 0);
 }
 
 // A kept copy is whichever operand of a call: B of one where it was A of another.
@@ -185,22 +198,36 @@ TEST(SplitOperandsBits, AreThoseOfProductsOfPartsByMma) {
 }
 
 // What a promotion every 32 or 64 k gives, of which the bound, for the worst case, says little.
-void expect_half_of_fp32s(const char* config) {
+void expect_half_of_fp32s(const char* config, std::initializer_list<Data> all, int K) {
   EmulatedKernel kernel(object_of(config), config);
-  EXPECT_LT(errors_of_sums(kernel, Data::uniform, 1024).beside_fp32, 0.5) << config;
-  EXPECT_LT(errors_of_sums(kernel, Data::positive, 1024).beside_fp32, 0.5) << config;
-  EXPECT_LT(errors_of_sums(kernel, Data::growing, kLongK).beside_fp32, 0.5) << config;
-}
-
-TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
-  for (const char* config : {kConfig, kOfBf16, kOtherOfBf16, kByMma, kOtherByMma, kByMmaOfTuring,
-                             kOfBf16ByMma, kOtherOfBf16ByMma}) {
-    expect_half_of_fp32s(config);
+  for (const Data data : all) {
+    EXPECT_LT(errors_of_sums(kernel, data, K).beside_fp32, 0.5) << config << to_string(data);
   }
 }
 
+constexpr const char* kOfOneType[] = {kConfig,     kOfBf16,        kOtherOfBf16, kByMma,
+                                      kOtherByMma, kByMmaOfTuring, kOfBf16ByMma, kOtherOfBf16ByMma};
+
+TEST(SplitOperandsError, IsHalfOfFp32sAtMost) {
+  for (const char* config : kOfOneType) expect_half_of_fp32s(config, {Data::positive}, 1024);
+}
+
 TEST(SplitOperandsError, OfTwoTypesIsHalfOfFp32sAtMost) {
-  for (const char* config : kOfTwoTypes) expect_half_of_fp32s(config);
+  for (const char* config : kOfTwoTypes) expect_half_of_fp32s(config, {Data::positive}, 1024);
+}
+
+// One before each change.
+TEST(SplitOperandsError, OfGrowingDataIsHalfOfFp32sAtMost) {
+  expect_half_of_fp32s(kByMma, {Data::growing}, kLongK);
+}
+
+TEST(SplitOperandsError, OfOtherDataIsHalfOfFp32sAtMostByEveryConfig) {
+  const auto expect = [](const char* config) {
+    expect_half_of_fp32s(config, {Data::uniform}, 1024);
+    expect_half_of_fp32s(config, {Data::growing}, kLongK);
+  };
+  for (const char* config : kOfOneType) expect(config);
+  for (const char* config : kOfTwoTypes) expect(config);
 }
 
 }  // namespace

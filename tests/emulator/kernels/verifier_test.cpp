@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/types/error_bound.h"
@@ -324,8 +326,8 @@ TEST_P(ShallowMma, IsWrongWhereSumsLoseTenBits) {
   }
 }
 
-std::vector<std::string> mma_configs() {
-  std::vector<std::string> configs = configs_in(GT_EMULATOR_CONFIGS);
+std::vector<std::string> mma_configs(const char* list = GT_EMULATOR_CONFIGS) {
+  std::vector<std::string> configs = configs_in(list);
   std::erase_if(configs, [](const std::string& config) {
     return !config.starts_with("mma/") ||
            config.find("POINTERS=1") != config.npos;  // of matrices, not arrays
@@ -334,10 +336,24 @@ std::vector<std::string> mma_configs() {
 }
 
 // Those of the class sums_fp32: the bounds of the others are wider than what is lost here.
-std::vector<std::string> mma_configs_of_sums_fp32() {
-  std::vector<std::string> configs = mma_configs();
+std::vector<std::string> mma_configs_of_sums_fp32(const char* list = GT_EMULATOR_CONFIGS) {
+  std::vector<std::string> configs = mma_configs(list);
   std::erase_if(configs,
                 [](const std::string& config) { return config.find("ACCURACY=") != config.npos; });
+  return configs;
+}
+
+// Of each set of types the one with the smallest tile.
+std::vector<std::string> mma_configs_of_each_type() {
+  std::map<std::string, std::pair<int, std::string>> smallest;
+  for (const std::string& config : mma_configs()) {
+    const Traits& t = check_config(parse_config(config)).traits;
+    const std::pair one(t.tile_m * t.tile_n, config);
+    const auto [at, is_new] = smallest.emplace(to_string(t.signature), one);
+    if (!is_new) at->second = std::min(at->second, one);
+  }
+  std::vector<std::string> configs;
+  for (const auto& [types, one] : smallest) configs.push_back(one.second);
   return configs;
 }
 
@@ -347,7 +363,18 @@ std::string name_of(const testing::TestParamInfo<std::tuple<std::string, int>>& 
 }
 
 INSTANTIATE_TEST_SUITE_P(Configs, VerifiedMma,
+                         testing::Combine(testing::ValuesIn(mma_configs()), testing::Values(64)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Types, VerifiedMma,
+                         testing::Combine(testing::ValuesIn(mma_configs_of_each_type()),
+                                          testing::Values(256)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Deep, VerifiedMma,
                          testing::Combine(testing::ValuesIn(mma_configs()),
+                                          testing::Values(1024, 4096)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(MoreConfigs, VerifiedMma,
+                         testing::Combine(testing::ValuesIn(mma_configs(GT_MORE_EMULATOR_CONFIGS)),
                                           testing::Values(64, 1024, 4096)),
                          name_of);
 // The bound grows with K, errors with its root.
@@ -355,6 +382,11 @@ INSTANTIATE_TEST_SUITE_P(Configs, ShallowMma,
                          testing::Combine(testing::ValuesIn(mma_configs_of_sums_fp32()),
                                           testing::Values(64)),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(
+    MoreConfigs, ShallowMma,
+    testing::Combine(testing::ValuesIn(mma_configs_of_sums_fp32(GT_MORE_EMULATOR_CONFIGS)),
+                     testing::Values(64)),
+    name_of);
 
 }  // namespace
 }  // namespace gemm_tune::emulator
