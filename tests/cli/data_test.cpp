@@ -66,8 +66,9 @@ TEST_F(CliDataTest, ADeviceNameWithLineEndsAndControlBytesStandsOnOneLineOfEvery
   for (const std::string& command :
        {"db check" + db, "db prune --stale" + db, "db contribute -o " + path("to") + db,
         "report -o -" + db, "export --arch sm_86" + db, "best --json" + here,
-        "export --format json" + db, "explain --json" + here, "--dry-run --budget 1" + here,
-        "--dry-run --json --budget 1" + here, "--budget 1 --why" + here,
+        "export --format json" + db, "explain --json" + here,
+        "--dry-run --budget 1" + here + kOneFamily,
+        "--dry-run --json --budget 1" + here + kOneFamily, "--budget 1 --why" + here + kOneFamily,
         "export --format t4 --sizes 64 --arch sm_86" + db}) {
     run_shown(command);
   }

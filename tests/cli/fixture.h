@@ -20,6 +20,10 @@ namespace gemm_tune {
 
 inline constexpr const char* kNaive = "naive/BM=16,BN=16,COALESCED=1,PRED=0";
 
+// A search of one family with accesses of several widths, for tests to which the families that are
+// tried do not matter: that of all families enumerates for a second.
+inline constexpr const char* kOneFamily = " --config vectorized_2d ";
+
 struct ProgramRun {
   int exit_code = -1;
   std::string output, errors;

@@ -40,8 +40,11 @@ TEST_F(CliInputTest, NumbersAreDecimalDigitsInTheirRange) {
 
 TEST_F(CliInputTest, TheLastNumbersOfARangeAreTaken) {
   const std::string start = "--arch sm_86 --sizes 64 --dry-run" + db() + " ";
-  for (const char* option : {"--target 0.5", "--target .9999", "--budget 010", "--time 01:05"}) {
+  for (const char* option : {"--target 0.5", "--target .9999"}) {
     EXPECT_EQ(run(start + option).exit_code, 0) << option;
+  }
+  for (const char* option : {"--budget 010", "--time 01:05"}) {
+    EXPECT_EQ(run(start + option + kOneFamily).exit_code, 0) << option;
   }
   const std::string one_config = start + "--config " + kNaive;
   for (const char* option : {" --seed 0", " --seed 18446744073709551615", " --sm-count 4096",
@@ -93,9 +96,8 @@ TEST_F(CliInputTest, SizesMayComeThroughAPipe) {
   std::filesystem::copy(GT_KERNEL_TEMPLATES, path("kernel_templates"),
                         std::filesystem::copy_options::recursive);
   const std::string mine = " --kernel-dir " + folder_.string();
-  for (const std::string& arguments :
-       {"--dry-run" + db(), "--dry-run" + mine + db(), "ladder" + db(),
-        "explain " + std::string(kNaive) + mine + db()}) {
+  for (const std::string& arguments : {"--dry-run" + db(), "--dry-run" + mine + db(),
+                                       "explain " + std::string(kNaive) + mine + db()}) {
     const ProgramRun piped =
         run(arguments + " --arch sm_86 --sizes @/dev/stdin", "printf '64\\n' |");
     EXPECT_EQ(piped.exit_code, 0) << arguments << "\n" << piped.errors;
@@ -349,7 +351,8 @@ TEST_F(CliInputTest, AListOfConfigsThatListsNoneIsRefusedByName) {
 }
 
 TEST_F(CliInputTest, JsonIsJsonOrRefused) {
-  const ProgramRun dry = run("--arch sm_86 --sizes 64,96 --budget 3 --dry-run --json" + db());
+  const ProgramRun dry =
+      run("--arch sm_86 --sizes 64,96 --budget 3 --dry-run --json" + db() + kOneFamily);
   ASSERT_EQ(dry.exit_code, 0) << dry.errors;
   const auto plan = nlohmann::json::parse(dry.output);
   EXPECT_EQ(plan.at("problems").at(1).at("problem"), "96x96x96");

@@ -18,7 +18,7 @@ class KernelCacheTest : public CliTest {
   // Predicts 2 candidates.
   void tune_into_cache() const {
     const ProgramRun tuned = run("-q --arch sm_86 --sizes 256 --budget 2 --seed 1 --db " +
-                                 path("t.db") + " --kernel-cache " + path("kernels"));
+                                 path("t.db") + " --kernel-cache " + path("kernels") + kOneFamily);
     ASSERT_EQ(tuned.exit_code, 0) << tuned.errors;
   }
 
@@ -77,7 +77,8 @@ TEST_F(KernelCacheTest, ARunCompilesNothingThatLiesInTheKernelCache) {
 class DefaultKernelCacheTest : public KernelCacheTest {
  protected:
   ProgramRun tune(const std::string& options = "") const {
-    return run("--arch sm_86 --sizes 256 --budget 2 --seed 1 --db " + path("t.db") + " " + options);
+    return run("--arch sm_86 --sizes 256 --budget 2 --seed 1 --db " + path("t.db") + kOneFamily +
+               options);
   }
 
   const std::filesystem::path cache_ = folder_ / "xdg-cache" / "gemm-tune";

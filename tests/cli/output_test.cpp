@@ -25,10 +25,10 @@ TEST_F(CliOutputTest, ResultsThatCannotBeWrittenAreAFailureOfEveryCommand) {
   const std::string tuned = " -q " + problem + " --config " + kNaive;
   for (const std::string& command :
        {"tune" + tuned, "tune --json" + tuned, "tune --dry-run" + tuned, "best " + problem,
-        "best --json " + problem, "explain " + problem, "ladder -q " + problem,
-        "export --arch sm_86" + db(), "report -q" + db(), "db info -q" + db(),
-        "db info -q --json" + db(), "db check -q" + db(), std::string("--help"),
-        std::string("--version"), std::string("man"), std::string("completion bash")}) {
+        "best --json " + problem, "explain " + problem, "export --arch sm_86" + db(),
+        "report -q" + db(), "db info -q" + db(), "db info -q --json" + db(), "db check -q" + db(),
+        std::string("--help"), std::string("--version"), std::string("man"),
+        std::string("completion bash")}) {
     expect_refusal(command + " >/dev/full", 7,
                    "standard output cannot be written: No space left on device");
     expect_refusal(command + " >&-", 7, "standard output cannot be written: Bad file descriptor");

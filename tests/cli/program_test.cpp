@@ -161,8 +161,6 @@ TEST_F(CliTest, WithoutAGpuTheOnlyDeviceOfTheDatabaseIsTheTarget) {
   EXPECT_EQ(run("export" + db).output, run("export --arch sm_86" + db).output);
   EXPECT_THAT(run("explain --sizes 64" + db).output,
               HasSubstr("at 64x64x64 on NVIDIA GeForce RTX 3090 (sm_86, 82 SMs)"));
-  EXPECT_THAT(run("ladder -q --sizes 64" + db).output,
-              HasSubstr("64x64x64 on NVIDIA GeForce RTX 3090 (sm_86)"));
   expect_refusal("--sizes 64" + db, 2, "name a target with --arch, as in --arch sm_86");
   expect_refusal("--require-gpu --sizes 64" + db, 3, "--require-gpu cannot be met");
   expect_refusal("--from-python --sizes 64" + db, 2, "name a target with arch, as in arch='sm_86'");
@@ -283,7 +281,7 @@ TEST_F(CliTest, ADryRunOfAProblemWithoutACandidateNamesTheReasonThatDecides) {
 }
 
 TEST_F(CliTest, ACardIsNamedByGpuAndAnArchitectureSaysWhichCardItStandsFor) {
-  const std::string rest = " --sizes 64 --dry-run --db " + path("t.db");
+  const std::string rest = " --sizes 64 --dry-run --db " + path("t.db") + kOneFamily;
   EXPECT_THAT(unbroken(run("--arch sm_86" + rest).output),
               HasSubstr("sm_86 stands for its typical card, NVIDIA RTX A6000 with 84 SMs: --gpu"));
   const std::string named = unbroken(run("--gpu 'RTX 3090'" + rest).output);
@@ -305,7 +303,7 @@ TEST_F(CliTest, APredictionForMoreThanTheCardsMemorySaysSo) {
 
 TEST_F(CliTest, PredictsStoresAndAnswersFromTheDatabase) {
   const std::string db = " --db " + path("t.db");
-  const ProgramRun tune = run("--arch sm_86 --sizes 256,100x52x33 --budget 6 --seed 1" + db);
+  const ProgramRun tune = run("--arch sm_86 --sizes 256,100x52x33 --budget 3 --seed 1" + db);
   ASSERT_EQ(tune.exit_code, 0) << tune.errors;
   EXPECT_THAT(tune.output, HasSubstr("256x256x256 on NVIDIA RTX A6000 (sm_86, 84 SMs)"));
   EXPECT_THAT(tune.output, HasSubstr("predicted, not timed"));
@@ -346,20 +344,21 @@ TEST_F(CliTest, VerboseSaysWhatHappensToEachCandidate) {
                         " rejected: registers spill to local memory\n"));
 
   // One line for each of five, in place of those on progress.
-  std::istringstream errors(run("-v --seed 1 --budget 5 " + start + path("3.db")).errors);
+  std::istringstream errors(
+      run("-v --seed 1 --budget 5 " + start + path("3.db") + kOneFamily).errors);
   int lines = 0;
   for (std::string line; std::getline(errors, line); ++lines) {
     EXPECT_THAT(line, StartsWith("gemm-tune: 256x256x256: "));
   }
   EXPECT_EQ(lines, 5);
-  const std::string plain = run("--seed 1 --budget 5 " + start + path("4.db")).errors;
+  const std::string plain = run("--seed 1 --budget 5 " + start + path("4.db") + kOneFamily).errors;
   EXPECT_THAT(plain, AllOf(HasSubstr("256x256x256: 0/5 tried"), Not(HasSubstr(" ok, "))));
 }
 
 TEST_F(CliTest, LayoutAndBatchAreThoseOfEverySize) {
   const std::string db = " --db " + path("t.db");
-  const ProgramRun tune =
-      run("--arch sm_86 --sizes 128,100x52x33 --batch 8 --budget 2 --seed 1 --json" + db);
+  const ProgramRun tune = run(
+      "--arch sm_86 --sizes 128,100x52x33 --batch 8 --budget 2 --seed 1 --json" + db + kOneFamily);
   ASSERT_EQ(tune.exit_code, 0) << tune.errors;
   const auto problems = nlohmann::json::parse(tune.output).at("problems");
   EXPECT_EQ(problems[0].at("problem"), "128x128x128:batch=8");
@@ -370,7 +369,8 @@ TEST_F(CliTest, LayoutAndBatchAreThoseOfEverySize) {
   EXPECT_EQ(
       nlohmann::json::parse(run("best --json --arch sm_86 --sizes 128" + db).output)[0].at("match"),
       "nearest");
-  const ProgramRun dry = run("--arch sm_86 --sizes 1024 --layout tn --batch 2 --dry-run" + db);
+  const ProgramRun dry =
+      run("--arch sm_86 --sizes 1024 --layout tn --batch 2 --dry-run --config skinny" + db);
   EXPECT_EQ(dry.exit_code, 0) << dry.errors;
   EXPECT_THAT(dry.output, HasSubstr("1024x1024x1024:layout=tn:batch=2 on"));
   const ProgramRun explain =
@@ -383,8 +383,9 @@ TEST_F(CliTest, LayoutAndBatchAreThoseOfEverySize) {
 TEST_F(CliTest, TypesAreThoseOfEverySizeAndNeverMixed) {
   const std::string db = " --db " + path("t.db");
   const ProgramRun tune = run(
-      "--arch sm_86 --type bf16 --sizes 128,64:layout=nt,64:type=f32 --budget 2 --seed 1 --json" +
-      db);
+      "--arch sm_86 --type bf16 --sizes 128,64:layout=nt,64:type=f32 --budget 2 --seed 1 --json "
+      "--config mma" +
+      db + kOneFamily);
   ASSERT_EQ(tune.exit_code, 0) << tune.errors;
   const auto problems = nlohmann::json::parse(tune.output).at("problems");
   ASSERT_EQ(problems.size(), 3u);
@@ -472,7 +473,7 @@ TEST_F(CliTest, ExplainGivesEachFigureItsOriginAndTheCommandsThatSettleTheRest) 
 
 TEST_F(CliTest, ExplainPutsTheBestOtherConfigBesideAnyConfigAndTheNextBestBesideTheWinner) {
   const std::string db = " --arch sm_86 --sizes 256 --db " + path("t.db");
-  ASSERT_EQ(run("-q --budget 2 --seed 1" + db).exit_code, 0);
+  ASSERT_EQ(run("-q --budget 2 --seed 1" + db + kOneFamily).exit_code, 0);
   const auto json_of = [&](const std::string& config) {
     return nlohmann::json::parse(run("explain --json " + config + db).output)[0];
   };

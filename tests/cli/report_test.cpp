@@ -23,7 +23,8 @@ class CliReportTest : public CliTest {
 };
 
 TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
-  const std::string start = "--arch sm_86 --sizes 100x52x32 --seed 1 --db " + path("t.db");
+  const std::string start =
+      "--arch sm_86 --sizes 100x52x32 --seed 1 --db " + path("t.db") + kOneFamily;
   ASSERT_EQ(run(start + " --budget 3").exit_code, 0);
   const std::string before = read_file(path("t.db"));
   const ProgramRun dry = run(start + " --budget 5 --dry-run");
@@ -38,7 +39,8 @@ TEST_F(CliReportTest, DryRunKnowsWhatTheDatabaseHolds) {
 
 TEST_F(CliReportTest, DryRunTakesAnEmptyFileForAnEmptyDatabaseAsASearchDoes) {
   write_file(path("t.db"), "");
-  const std::string tune = "--arch sm_86 --sizes 100x52x32 --budget 1 --db " + path("t.db");
+  const std::string tune =
+      "--arch sm_86 --sizes 100x52x32 --budget 1 --db " + path("t.db") + kOneFamily;
   const ProgramRun dry = run(tune + " --dry-run");
   EXPECT_EQ(dry.exit_code, 0) << dry.errors;
   EXPECT_THAT(dry.output, HasSubstr("1 would be tried\n"));

@@ -105,7 +105,7 @@ TEST_F(CliTerminalTest, ASizeTakesTwelveLinesOfEightyColumnsAtMostOnATerminal) {
 
 TEST_F(CliTerminalTest, AConfigThatTheReportBrokeCanBePastedInQuotes) {
   const std::vector<std::string> lines =
-      results_of(shown(on_terminal(tune("--sizes 256 --budget 2"), 80)));
+      results_of(shown(on_terminal(tune("--sizes 256 --budget 2" + std::string(kOneFamily)), 80)));
   std::string config = lines[1].substr(11);
   for (std::size_t i = 2; lines[i].starts_with("           "); ++i) config += "\n" + lines[i];
   EXPECT_THAT(config, HasSubstr("\n"));
@@ -116,7 +116,7 @@ TEST_F(CliTerminalTest, AConfigThatTheReportBrokeCanBePastedInQuotes) {
 }
 
 TEST_F(CliTerminalTest, ExplainFitsEightyColumnsOnATerminal) {
-  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2" + std::string(kOneFamily))).exit_code, 0);
   for (const std::string config : {"", kNaive,
                                    "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=4,"
                                    "PAD=4,INTERLEAVE=0,PRED=0"}) {
@@ -128,32 +128,49 @@ TEST_F(CliTerminalTest, ExplainFitsEightyColumnsOnATerminal) {
   }
 }
 
-TEST_F(CliTerminalTest, BestLadderAndDryRunFitEightyColumns) {
-  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
-  ASSERT_EQ(
-      run("-q --arch sm_86 --sizes 96 --config " + std::string(kNaive) + " --db " + path("t.db"))
-          .exit_code,
-      0);
-  const std::string rest = " --arch sm_86 --sizes 256,300x200x100 --db " + path("t.db");
-  for (const std::string command : {"best", "ladder -q", "--dry-run -q"}) {
-    const std::string shown = on_terminal(command + rest, 80);
+class CliColumnsTest : public CliTerminalTest {
+ protected:
+  // On a terminal and through a pipe.
+  void expect_eighty_columns(const std::string& command) const {
+    const std::string shown = on_terminal(command, 80);
     std::size_t longest = 0;
     for (const std::string& line : lines_of(shown)) {
       // The command that times the rungs stays whole, to be copied.
       if (!line.starts_with("  gemm-tune ")) longest = std::max(longest, columns_of(line));
     }
     EXPECT_LE(longest, 80u) << shown;
-    for (const std::string& line : lines_of(run(command + rest).output)) {
+    for (const std::string& line : lines_of(run(command).output)) {
       const bool is_config = line.find("PRED=") != line.npos && line.find_last_of(' ') < 8;
       const bool may_be_long = is_config || line.starts_with("  gemm-tune ");
       EXPECT_TRUE(may_be_long || line.size() <= 80) << line;
     }
   }
+};
+
+TEST_F(CliColumnsTest, BestAndDryRunFitEighty) {
+  ASSERT_EQ(run(tune("-q --sizes 256 --budget 2")).exit_code, 0);
+  const std::string rest = " --arch sm_86 --sizes 256,300x200x100 --db " + path("t.db");
+  for (const std::string command : {"best", "--dry-run -q"}) expect_eighty_columns(command + rest);
 }
 
-TEST_F(CliTerminalTest, TheLadderEndsWithTheTunedWinnerAndSaysWhatEachRungChanges) {
+// Eighteen rungs to compile; the commands of one test find the rows of the first.
+class CliLadderTest : public CliColumnsTest {
+ protected:
+  // Of the only device of the database.
+  void expect_device(const std::string& ladder, const std::string& device) const {
+    EXPECT_THAT(run(ladder).output, StartsWith(device));
+  }
+
+  void expect_refusals_of_output(const std::string& ladder) const {
+    expect_refusal(ladder + " >/dev/full", 7,
+                   "standard output cannot be written: No space left on device");
+    expect_refusal(ladder + " >&-", 7, "standard output cannot be written: Bad file descriptor");
+  }
+};
+
+TEST_F(CliLadderTest, EndsWithTheTunedWinnerAndSaysWhatEachRungChanges) {
   ASSERT_EQ(run(tune("-q --sizes 256 --budget 6")).exit_code, 0);
-  const std::string problem = " --arch sm_86 --sizes 256 --db " + path("t.db");
+  const std::string db = " --db " + path("t.db"), problem = " --arch sm_86 --sizes 256" + db;
   const auto json = nlohmann::json::parse(run("ladder -q --json" + problem).output).at(0);
   ASSERT_EQ(json.at("rungs").size(), 19u);
   EXPECT_EQ(json.at("rungs").back().at("rung"), "the tuned winner");
@@ -164,10 +181,30 @@ TEST_F(CliTerminalTest, TheLadderEndsWithTheTunedWinnerAndSaysWhatEachRungChange
               ContainsRegex("\n  two fragments +[0-9.]+ TFLOP/s +x[0-9.]+\n"
                             "    a k step's operands are loaded while the step before is "
                             "multiplied\n    warp_tiled/"));
+  expect_eighty_columns("ladder -q" + problem);
+  expect_device("ladder -q --sizes 256" + db, "256x256x256 on NVIDIA RTX A6000 (sm_86)");
+  expect_refusals_of_output("ladder -q" + problem);
+  const ProgramRun piped = run("ladder --arch sm_86 --sizes @/dev/stdin" + db, "printf '256\\n' |");
+  EXPECT_EQ(piped.exit_code, 0) << piped.errors;
+  EXPECT_THAT(piped.output, HasSubstr("256x256x256"));
+}
+
+// Of a size that no tile divides, and of a card that is not the architecture's typical one.
+TEST_F(CliLadderTest, OfPredicatedRungsOnAnotherCard) {
+  const std::string db = " --db " + path("t.db");
+  ASSERT_EQ(run("-q --gpu 'RTX 3090' --sizes 96 --config " + std::string(kNaive) + db).exit_code,
+            0);
+  const std::string ladder = "ladder -q --sizes 300x200x100,64" + db;
+  expect_device(ladder, "300x200x100 on NVIDIA GeForce RTX 3090 (sm_86)");
+  expect_eighty_columns(ladder);
+  expect_refusals_of_output(ladder);
+  const ProgramRun piped = run("ladder --sizes @/dev/stdin" + db, "printf '64\\n' |");
+  EXPECT_EQ(piped.exit_code, 0) << piped.errors;
+  EXPECT_THAT(piped.output, HasSubstr("64x64x64"));
 }
 
 TEST_F(CliTerminalTest, APipeGetsNoControlByteAndConfigsWhole) {
-  const ProgramRun piped = run(tune("--sizes 256 --budget 2"));
+  const ProgramRun piped = run(tune("--sizes 256 --budget 2" + std::string(kOneFamily)));
   ASSERT_EQ(piped.exit_code, 0) << piped.errors;
   for (const std::string& text : {piped.output, piped.errors}) {
     EXPECT_EQ(text.find('\033'), text.npos);
@@ -181,7 +218,8 @@ TEST_F(CliTerminalTest, APipeGetsNoControlByteAndConfigsWhole) {
 }
 
 TEST_F(CliTerminalTest, AProgressLineIsRewrittenOnATerminalAndLeavesNothing) {
-  const std::string output = on_terminal(tune("--sizes 64,96 --budget 3 --jobs 1"), 80);
+  const std::string output =
+      on_terminal(tune("--sizes 64,96 --budget 3 --jobs 1" + std::string(kOneFamily)), 80);
   // The searches run side by side: the second may end while the first is still shown.
   EXPECT_THAT(output,
               ContainsRegex("1/2 64x64x64: [0-3]/3 tried, [^\n]*compile [01]/1[^\n]*\r\033\\[K"));
