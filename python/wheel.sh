@@ -27,7 +27,7 @@ for python in "$@"; do
   if [ "$(cat "$venv/tools" 2>/dev/null)" != "${tools[*]}" ]; then
     rm -rf "$venv" "$work/objects-$version"
     "$python" -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${tools[@]}"
+    "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check "${tools[@]}"
     echo "${tools[*]}" >"$venv/tools"
   fi
   echo "making the wheel for Python $version ..." >&2

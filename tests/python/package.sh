@@ -18,7 +18,7 @@ own=()
 if "$python" -c 'import torch' 2>/dev/null; then own=(--system-site-packages); fi # the operator's tests need PyTorch
 "$python" -m venv "${own[@]}" "$scratch/venv"
 pip=("$scratch/venv/bin/python" -m pip --disable-pip-version-check --quiet)
-"${pip[@]}" install pytest numpy || skip "no package index is reached"
+"${pip[@]}" install --no-compile pytest numpy || skip "no package index is reached"
 
 rm -rf "$work/wheels"
 wheel=$(../../python/wheel.sh "$build" "$work" "$work/wheels" "$python")
