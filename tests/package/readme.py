@@ -134,6 +134,7 @@ EXPECTED = {
 # one tunes the GPU at hand, which need not be there.
 ADDED = {
     "./run gemm-tune --arch sm_86 --sizes 1024,4096": ["--budget", "3"],
+    "./run gemm-tune --arch sm_86 --m-range 1:64 --sizes 512x256": ["--budget", "8"],
     "gemm-tune --from-capture calls.txt": ["--arch", "sm_86", "--budget", "2"],
     "gemm-tune speed-up -- python3 train.py": ["--arch", "sm_86", "--budget", "2"],
     "gemm-tune --from-capture calls.txt --time 15:00": ["--arch", "sm_86", "--budget", "2"],
