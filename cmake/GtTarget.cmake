@@ -60,8 +60,9 @@ endfunction()
 # gt_test(name LABEL label SOURCES... [DEPENDS targets...] [ENV NAME=VALUE] [SLOW filter] [MANY_ROUNDS filter] [PARTS n]):
 # one GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
 # share names. With PARTS the tests, which then share processes, are dealt out to n ctests named <name>.part_<i>: for
-# hundreds of tests that change nothing of their process, each shorter than its start. No test has a timeout of its own: ctest's of 25 minutes ends a test that hangs, and a loaded machine
-# reaches it with none. Tests that the GoogleTest filter SLOW names get the label slow instead: `./run slow` runs them,
+# hundreds of tests that change nothing of their process, each shorter than its start, or for a few that share what takes long
+# to make. No test has a timeout of its own: ctest's of 25 minutes ends a test that hangs, and a loaded machine reaches it with
+# none. Tests that the GoogleTest filter SLOW names get the label slow instead: `./run slow` runs them,
 # `./run tests` does not. Those that MANY_ROUNDS names are run once more there, as <name>.many_rounds, for the many
 # rounds of tests/rounds.h.
 function(gt_test name)

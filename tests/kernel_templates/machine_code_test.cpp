@@ -53,7 +53,7 @@ class MachineCodeOf : public testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(MachineCodeOf, ASampleChangesWithTheRevisionOnly) { compare(GT_MACHINE_CODE, /*every=*/2); }
+TEST_P(MachineCodeOf, ASampleChangesWithTheRevisionOnly) { compare(GT_MACHINE_CODE, /*every=*/3); }
 
 TEST_P(MachineCodeOf, ALargerSampleChangesWithTheRevisionOnly) {
   compare(GT_MACHINE_CODE);
