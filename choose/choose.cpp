@@ -256,8 +256,11 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
     return sameness_to(one, problem) != Sameness::none &&
            (device.name.empty() || one.winner->record.device == device);
   };
+  const auto is_compared = [&](const Serving& one) {
+    return !is_exact(one) && !decides(one, device, problem);
+  };
   std::optional<Choice> between;
-  if (!is_exact(near.servings.front()) && !decides(near.servings.front(), device, problem)) {
+  if (is_compared(near.servings.front())) {
     between = between_tuned_m(tuned, device, problem, near, sentence);
     if (!between && allowed.twins) {
       if (auto twin = winners_of_a_twin(tuned.winners, device, problem)) near = *std::move(twin);
@@ -266,7 +269,7 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   const Serving& nearest = near.servings.front();
   const Record& record = nearest.winner->record;
   const bool exact = is_exact(nearest);
-  const bool stays = exact || decides(nearest, device, problem);
+  const bool stays = !is_compared(nearest);
   const auto of_near = [&] {
     const Expected best = exact && !nearest.is_specialisation
                               ? Expected{0, record.outcome.time_us()}

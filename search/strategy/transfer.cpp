@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -114,13 +114,14 @@ bool is_near(const Problem& a, const Problem& b) {
   const auto ratio = [](std::int64_t one, std::int64_t other) {
     return static_cast<double>(one) / static_cast<double>(other);
   };
-  const double m = ratio(a.M, b.M), n = ratio(a.N, b.N), k = ratio(a.K, b.K);
-  const auto is_similar = [](double one, double other) {
-    return one <= 2 * other && other <= 2 * one;
+  // Within a factor of two of each other: of 1, an extent; of another, the ratio of two extents.
+  const auto are_similar = [](std::initializer_list<double> ratios) {
+    const auto [least, most] = std::minmax(ratios);
+    return most <= 2 * least;
   };
-  return is_similar(m, 1) && is_similar(n, 1) && is_similar(k, 1) && is_similar(m, n) &&
-         is_similar(m, k) && is_similar(n, k) && is_similar(ratio(a.batch, b.batch), 1) &&
-         a.batch_kind == b.batch_kind && a.layout == b.layout && a.signature == b.signature &&
+  return are_similar({1, ratio(a.M, b.M), ratio(a.N, b.N), ratio(a.K, b.K)}) &&
+         are_similar({1, ratio(a.batch, b.batch)}) && a.batch_kind == b.batch_kind &&
+         a.layout == b.layout && a.signature == b.signature &&
          alignment_class(a) == alignment_class(b) && is_whole(a) == is_whole(b) &&
          !uses_tensor_cores(a.signature);
 }

@@ -33,8 +33,9 @@ double likeness(const DeviceSpec& a, const DeviceSpec& b);
 
 // Whether what won at one problem is likely to be among the best at the other: each extent and each
 // ratio of two extents within a factor of two, operands of the same types, layout and alignment,
-// and no tensor cores, where later tries gained too often (docs/notes/search/stop_rule.md). The
-// ratios count because into how many pieces K is best cut depends on K beside the number of tiles.
+// both or neither covered by whole tiles, and no tensor cores, where later tries gained too often
+// (docs/notes/search/stop_rule.md). The ratios count because into how many pieces K is best cut
+// depends on K beside the number of tiles.
 bool is_near(const Problem& a, const Problem& b);
 
 // The prior (microseconds, one per point, as make_model() takes it) as corrected by the evidence:

@@ -42,6 +42,7 @@ TEST(WinnerRuleTest, APercentOfHotTimeBuysSixOfColdTimeAmongFinalistsWithinThree
   // As of a small batch on an H100: the fastest hot is the slowest cold.
   EXPECT_EQ(ranks({{10, 13.5}, {10.2, 9.3}, {10.25, 9.3}, {10.4, 5}}),
             (std::vector<int>{3, 1, 2, 4}));
+  EXPECT_EQ(ranks({{10, 10}, {10.2, 9.9}}), (std::vector<int>{1, 2}));
   EXPECT_EQ(ranks({{10, 10}, {10.1, 9.45}}), (std::vector<int>{1, 2}));
   EXPECT_EQ(ranks({{10, 10}, {10.1, 9.35}}), (std::vector<int>{2, 1}));
   EXPECT_EQ(ranks({{10, 10.3}, {10, 10.2}}), (std::vector<int>{2, 1}));

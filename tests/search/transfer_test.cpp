@@ -136,9 +136,9 @@ TEST(LikenessTest, NearIsWithinAFactorOfTwoInEachExtentAndRatioWithTheSameAccess
     EXPECT_TRUE(near(there)) << there;
   }
   for (const char* const there :
-       {"2576x1280x1280", "1280x624x1280", "1280x1280x4096", "2560x1280x896", "1312x1280x1280",
-        "1280x1312x1280", "1280x1280x1296", "1000x1000x1001", "1280x1280x1280:layout=nt",
-        "1280x1280x1280:batch=3", "1280x1280x1280:type=bf16"}) {
+       {"2576x1280x1280", "1280x624x1280", "1280x1280x4096", "2560x1280x896", "2560x640x1536",
+        "1312x1280x1280", "1280x1312x1280", "1280x1280x1296", "1000x1000x1001",
+        "1280x1280x1280:layout=nt", "1280x1280x1280:batch=3", "1280x1280x1280:type=bf16"}) {
     EXPECT_FALSE(near(there)) << there;
   }
   EXPECT_TRUE(is_near(parse_problem("1300x1300x1300"), parse_problem("1100x900x1000")));
