@@ -43,6 +43,13 @@ enum class SearchScope {
   in_one_order,                    // where all M are to share an order of sums
 };
 
+// What of a parameter decides whether a kernel's registers suffice, which only the compiler tells.
+enum class RegistersBy {
+  value,
+  presence,  // whether it is 0
+  nothing,
+};
+
 struct ParamSpec {
   std::string name;
   std::vector<int> values;  // what a search tries, ascending; --config takes any that rules allow
@@ -53,6 +60,7 @@ struct ParamSpec {
   SearchScope searched = SearchScope::everywhere;  // another place: with a default value only
   bool adds_kernel = false;  // 1: the program has a further kernel, compiled where TUNED_<name> is
   int Traits::*trait = nullptr;  // the trait that has the value in every config
+  RegistersBy registers_by = RegistersBy::value;
 };
 
 // A step of the ladder that tutorials climb (kernel_templates/ladder.h).
@@ -162,6 +170,7 @@ struct ParamDecl {
   SearchScope searched = SearchScope::everywhere;
   bool adds_kernel = false;
   int Traits::*trait = nullptr;
+  RegistersBy registers_by = RegistersBy::value;
 };
 
 // Parameters that are a trait, which the filter and reports know in every family that has them.
@@ -329,7 +338,8 @@ KernelFamily make_family(const char* name, int revision, const char* summary,
   family.summary = summary;
   for (const ParamDecl<Params>& param : params) {
     family.params.push_back({param.name, param.values, param.meaning, param.role,
-                             param.default_value, param.searched, param.adds_kernel, param.trait});
+                             param.default_value, param.searched, param.adds_kernel, param.trait,
+                             param.registers_by});
   }
   check_members(params);
   for (const Rule<Params>& rule : rules) {

@@ -131,6 +131,8 @@ class ModelStrategy : public Strategy {
     }
   }
 
+  void spare(std::size_t point) override { untried_.remove(point); }
+
   std::size_t fits() const override { return fits_; }
 
   // The greater of what a surrogate expects, trusted as far as it kept its promises so far, and

@@ -42,6 +42,8 @@ class Random : public Strategy {
 
   void tell(std::size_t point, std::optional<double>) override { untried_.remove(point); }
 
+  void spare(std::size_t point) override { untried_.remove(point); }
+
  private:
   Untried untried_;
   std::mt19937_64 random_;

@@ -87,6 +87,22 @@ TEST(Compile, SkinnyWithoutSpillsOnEveryArchitecture) {
   expect_clean(configs[3], "sm_120");
 }
 
+// What skinny declares of KEEP and STAGED_FIRST, and the search relies on: after one config is
+// rejected it spares the others that need as many registers. Sums that do not fit by far.
+TEST(Compile, SkinnySpillsWhateverItKeepsAndStagesFirst) {
+  const std::string config =
+      "skinny/CLUSTER=0,BS=16,TL=4,WARPS=4,LANES_K=8,UNROLL=8,VEC=2,SPLIT_K=4,SKINNY_N=1,TA=0,TB=0,"
+      "PRED=0";
+  std::set<int> spills;
+  for (const char* further : {",KEEP=1", ",KEEP=12", ",KEEP=8,STAGED_FIRST=1"}) {
+    const CompileResult result = compile(config + further, "sm_90");
+    ASSERT_TRUE(result.ok) << further << ": " << result.log;
+    spills.insert(result.resources.spill_bytes);
+  }
+  EXPECT_EQ(spills.size(), 1u);
+  EXPECT_GT(*spills.begin(), 100);
+}
+
 // The same of warp_tiled: copies through registers and by cp.async, a slice's steps shared by
 // warps.
 TEST(Compile, WarpTiledWithoutSpillsOnEveryArchitecture) {

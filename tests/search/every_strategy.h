@@ -133,6 +133,28 @@ TEST_P(EveryStrategyTest, NeverAsksTwiceNorOutsideTheSpaceWhateverIsTold) {
   }
 }
 
+TEST_P(EveryStrategyTest, AsksForAllButTheSparedWhereItSpares) {
+  const bool spares = GetParam().name == "model" || GetParam().name == "random";
+  const auto strategy = make(3);
+  std::set<std::size_t> asked;
+  const auto ask = [&] {
+    const Points some = strategy->ask(5);
+    for (const std::size_t point : some) strategy->tell(point, land_.time_us[point]);
+    asked.insert(some.begin(), some.end());
+    return !some.empty();
+  };
+  ask();
+  std::set<std::size_t> spared;
+  for (std::size_t point = 0; point < land_.space.size(); point += 3) {
+    if (!asked.contains(point)) spared.insert(point);
+  }
+  for (const std::size_t point : spared) strategy->spare(point);
+  while (ask()) {
+  }
+  EXPECT_GT(spared.size(), 10u);
+  EXPECT_EQ(asked.size(), land_.space.size() - (spares ? spared.size() : 0));
+}
+
 TEST_P(EveryStrategyTest, SameSeedAndTellsGiveTheSameRun) {
   const Points asked = run(*make(5), land_, 60, 3);
   EXPECT_EQ(run(*make(5), land_, 60, 3), asked);

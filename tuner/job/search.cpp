@@ -316,6 +316,9 @@ void Search::take(const KnownConfig& config, std::optional<std::size_t> point, O
   count(config, outcome, result_.funnel);
   const std::optional<double> us = told_us(outcome, request_.rule.objective, plan_.most_error);
   if (point) strategy_->tell(*point, us);
+  if (point && outcome.disposition == Disposition::rejected) {
+    for (const std::size_t other : rejected_alike(plan_.points, *point)) strategy_->spare(other);
+  }
   if (us && is_within(outcome, plan_.most_error)) {
     std::optional<double>& best_us = result_.progress.best_us;
     if (!best_us || *us < *best_us) best_us = us;

@@ -33,8 +33,11 @@ void StrategyThread::tell(std::size_t point, std::optional<double> time_us) {
   told_.emplace_back(point, time_us);
 }
 
+void StrategyThread::spare(std::size_t point) { spared_.push_back(point); }
+
 void StrategyThread::pass_on_results() {
   for (const auto& [point, time_us] : std::exchange(told_, {})) strategy_->tell(point, time_us);
+  for (const std::size_t point : std::exchange(spared_, {})) strategy_->spare(point);
 }
 
 void StrategyThread::begin_ask(std::size_t count) {

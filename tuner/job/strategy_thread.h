@@ -28,6 +28,9 @@ class StrategyThread {
   // Passes a result on; the strategy learns it before its next ask.
   void tell(std::size_t point, std::optional<double> time_us);
 
+  // Likewise that a point is not to be asked for.
+  void spare(std::size_t point);
+
   // Starts to ask for `count` points. Precondition: not is_asking().
   void begin_ask(std::size_t count);
   bool is_asking() const { return answer_.valid(); }
@@ -48,6 +51,7 @@ class StrategyThread {
 
   std::unique_ptr<Strategy> strategy_;  // used by the other thread during an ask
   std::vector<std::pair<std::size_t, std::optional<double>>> told_;
+  std::vector<std::size_t> spared_;
   Bell bell_;  // of the answer
   std::future<std::vector<std::size_t>> answer_;
 };

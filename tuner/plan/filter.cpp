@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <span>
 #include <utility>
 
 #include "core/device/occupancy.h"
@@ -379,6 +380,31 @@ std::optional<std::string> reject_after_compile(const Resources& resources) {
   if (resources.stack_bytes > kTolerableSpillBytes) return "arrays in local memory (stack frame)";
   if (resources.ctas_per_sm < 1) return "no CTA fits an SM";
   return std::nullopt;
+}
+
+std::vector<std::size_t> rejected_alike(const ConfigList& points, std::size_t rejected) {
+  const KernelFamily& family = points.family(rejected);
+  const auto changes_registers = [](const ParamSpec& param) {
+    return param.registers_by == RegistersBy::value;
+  };
+  if (std::all_of(family.params.begin(), family.params.end(), changes_registers)) return {};
+  const std::span<const ConfigList::Value> verdict = points.values(rejected);
+  const auto shares_verdict = [&](std::size_t point) {
+    const std::span<const ConfigList::Value> values = points.values(point);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const RegistersBy by = family.params[i].registers_by;
+      if (by == RegistersBy::value && values[i] != verdict[i]) return false;
+      if (by == RegistersBy::presence && (values[i] != 0) != (verdict[i] != 0)) return false;
+    }
+    return true;
+  };
+  std::vector<std::size_t> alike;
+  for (std::size_t point = 0; point < points.size(); ++point) {
+    if (point != rejected && &points.family(point) == &family && shares_verdict(point)) {
+      alike.push_back(point);
+    }
+  }
+  return alike;
 }
 
 Resources complete_resources(Resources compiled, const KnownConfig& config,

@@ -4,6 +4,7 @@
 // Structural rules live in the family; device limits and the problem's demands live here. Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "core/device/device_spec.h"
 #include "core/problem/problem.h"
 #include "kernel_templates/registry/registry.h"
+#include "search/space/config_list.h"
 
 namespace gemm_tune {
 
@@ -65,6 +67,10 @@ inline constexpr int kTolerableSpillBytes = 32;  // stores + loads, or stack fra
 // After compiling: spills, stack, and whether a CTA fits an SM at all. resources.ctas_per_sm is
 // filled in by complete_resources().
 std::optional<std::string> reject_after_compile(const Resources& resources);
+
+// Of the points, those that the compiler rejects because it rejected this one: they differ in
+// parameters alone that change no kernel's registers (RegistersBy).
+std::vector<std::size_t> rejected_alike(const ConfigList& points, std::size_t rejected);
 
 // The compiler's figures plus dynamic shared memory and CTAs per SM.
 Resources complete_resources(Resources compiled, const KnownConfig& config,

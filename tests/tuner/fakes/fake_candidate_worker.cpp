@@ -13,6 +13,7 @@
 //   cold         none; candidates and baselines can be timed with cold operands
 //   slow_library  the library's algorithms take ten times as long
 //   half_speed   the GPU's finals take twice as long
+//   spills       none; each kernel's registers spill
 //   stopped      the whole process group is stopped, the first time
 //   killed_at=N  the process group is killed when the log of all workers has N lines
 #include <fcntl.h>
@@ -78,6 +79,7 @@ class FakeWorker {
     reply.cubin = fake::cubin_of(request.config, request.epilogue);
     reply.log = reply.ok ? "" : "error: no such instruction";
     reply.resources.registers = 64;
+    if (mode_ == "spills") reply.resources.spill_bytes = 64;
     return reply;
   }
 

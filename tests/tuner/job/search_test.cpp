@@ -106,6 +106,32 @@ TEST_F(SearchTest, AllOfASpaceGoesInListOrder) {
   }
 }
 
+// As tests/tuner/fakes/few_families.cpp has it, registers depend on whether PAD is 0 and not on
+// INTERLEAVE.
+TEST_F(SearchTest, AConfigThatSpillsAsARejectedOneIsNotCompiled) {
+  std::vector<KnownConfig> configs;
+  for (int pad = 0; pad <= 32; ++pad) {
+    for (const char* interleave : {"0", "1"}) {
+      configs.push_back(check_config(parse_config(
+          "vectorized_2d/BM=128,BN=128,BK=8,TM=8,TN=8,VEC=1,PAD=" + std::to_string(pad) +
+          ",INTERLEAVE=" + interleave + ",PRED=0")));
+    }
+  }
+  TuneRequest request = fake::request_of(configs, file("log"), "spills");
+  request.jobs = 1;
+  request.strategy = "random";
+  const auto tried = [&](const std::string& db) {
+    const Funnel funnel = fake::tune_into(file(db), request).problems.at(0).funnel;
+    EXPECT_EQ(funnel.survived, 0u);
+    EXPECT_GE(funnel.rejected_by_resources.at("registers spill to local memory"), 2u);
+    return funnel.tried;
+  };
+  // One of each of the two kinds, and what was asked for before its outcome was told.
+  EXPECT_LE(tried("random.db"), configs.size() / 3);
+  request.strategy.clear();
+  EXPECT_EQ(tried("list.db"), configs.size());
+}
+
 TEST_F(SearchTest, WhatEarlierRunsTriedBelongsToTheSampleOfALargeSpace) {
   TuneRequest request = fake::request_of({}, file("log"));
   request.most_points = 30;

@@ -28,6 +28,7 @@ struct Slow : Strategy {
     return points;
   }
   void tell(std::size_t point, std::optional<double>) override { told.push_back(point); }
+  void spare(std::size_t point) override { spared.push_back(point); }
   std::optional<double> expected_gain(std::size_t tries) override {
     return static_cast<double>(told.size()) + static_cast<double>(tries) / 100;
   }
@@ -41,7 +42,7 @@ struct Slow : Strategy {
   bool broken = false, interrupts_blocked = false;
   std::thread::id asking_thread;
   std::size_t next = 0;
-  Points told;
+  Points told, spared;
 };
 
 bool is_readable(int fd) {
@@ -84,10 +85,13 @@ TEST_F(StrategyThreadTest, ResultsToldDuringAnAskCountFromTheNextAskOn) {
   thread_.tell(7, 1.0);
   thread_.begin_ask(1);
   thread_.tell(8, std::nullopt);
+  thread_.spare(9);
   EXPECT_EQ(strategy_->told, Points{7});
+  EXPECT_EQ(strategy_->spared, Points{});
   strategy_->allow();
   EXPECT_EQ(thread_.expected_gain(50), 2.5);  // after the ask
   EXPECT_EQ(strategy_->told, (Points{7, 8}));
+  EXPECT_EQ(strategy_->spared, Points{9});
   EXPECT_EQ(thread_.answer(), Points{0});
 }
 

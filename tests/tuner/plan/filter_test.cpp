@@ -351,6 +351,25 @@ TEST(FilterTest, RejectsSpillsStackAndKernelsThatDoNotFit) {
   EXPECT_EQ(reject_after_compile(large), "no CTA fits an SM");
 }
 
+// skinny's registers depend on whether KEEP is 0, and not on STAGED_FIRST.
+TEST(FilterTest, TellsWhichConfigsAreRejectedAlike) {
+  std::vector<KnownConfig> configs = {tile_128()};
+  for (const char* end : {"VEC=4", "VEC=2", "VEC=4,KEEP=2", "VEC=4,KEEP=8,STAGED_FIRST=1",
+                          "VEC=4,STAGED_FIRST=1", "VEC=2,KEEP=2"}) {
+    std::string text =
+        "skinny/CLUSTER=0,BS=8,TL=4,WARPS=4,LANES_K=1,UNROLL=8,SPLIT_K=1,SKINNY_N=0,TA=0,TB=0,"
+        "PRED=1,";
+    configs.push_back(check_config(parse_config(text + end)));
+  }
+  const ConfigList points(configs);
+  using Points = std::vector<std::size_t>;
+  EXPECT_EQ(rejected_alike(points, 0), Points{});
+  EXPECT_EQ(rejected_alike(points, 1), Points{5});
+  EXPECT_EQ(rejected_alike(points, 2), Points{});
+  EXPECT_EQ(rejected_alike(points, 3), Points{4});
+  EXPECT_EQ(rejected_alike(points, 5), Points{1});
+}
+
 TEST(FilterTest, CompletesResourcesWithSharedMemoryAndOccupancy) {
   const Resources complete = complete_resources({116, 0, 0, 0, 0}, tile_128(), a6000());
   EXPECT_EQ(complete.smem_bytes, 8192);  // 8 * (128 + 128) floats
