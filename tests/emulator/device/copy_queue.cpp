@@ -7,13 +7,11 @@
 #include <string>
 
 #include "tests/emulator/device/emulator.h"
+#include "tests/emulator/device/under_way.h"
 
 namespace gemm_tune::emulator {
 namespace {
 
-// Unlike what fills shared memory at first, so that a copy under way is told from what was there.
-// A NaN, and two of them in either 16-bit type.
-constexpr std::uint32_t kUnderWay = 0x7fa07fde;
 constexpr int kWord = sizeof(kUnderWay);
 
 void check_alignment(const void* address, int bytes, const char* what) {

@@ -36,6 +36,11 @@ std::string name(const Index3& thread, const Index3& block) {
   return "thread " + std::to_string(thread.x) + " of CTA " + name(block);
 }
 
+constexpr int kNamedBarriers = 16;
+constexpr unsigned kPublishedBytes = 16;  // what is written for the copy engine is known by chunks
+
+}  // namespace
+
 // Where a thread stands while it is not running: at a barrier, where its warp meets, at something
 // that others make happen, or at its end.
 struct Stop {
@@ -61,11 +66,6 @@ struct Stop {
     return text;
   }
 };
-
-constexpr int kNamedBarriers = 16;
-constexpr unsigned kPublishedBytes = 16;  // what is written for the copy engine is known by chunks
-
-}  // namespace
 
 class Emulator::Grid final : private Cta {
  public:

@@ -8,13 +8,11 @@
 #include <string>
 
 #include "tests/emulator/device/emulator.h"
+#include "tests/emulator/device/under_way.h"
 
 namespace gemm_tune::emulator {
 namespace {
 
-// A NaN, and two of them in either 16-bit type, unlike what fills shared memory at first.
-constexpr std::uint32_t kUnderWay = 0x7fa07fde;
-constexpr std::size_t kWord = sizeof(kUnderWay);
 constexpr int kChunk = 16;  // bytes
 constexpr int kDims = 3;
 constexpr int kLongestBox = 256;
@@ -130,7 +128,9 @@ void store_box(const BoundTensorMap& map, const BoxPlace& to, unsigned address,
 }
 
 void Transfers::begin(char* to, std::vector<char> image, Mbarrier& barrier) {
-  for (std::size_t i = 0; i < image.size(); i += kWord) std::memcpy(to + i, &kUnderWay, kWord);
+  for (std::size_t i = 0; i < image.size(); i += sizeof(kUnderWay)) {
+    std::memcpy(to + i, &kUnderWay, sizeof(kUnderWay));
+  }
   transfers_.push_back({to, std::move(image), &barrier});
 }
 
@@ -148,8 +148,8 @@ bool Transfers::deliver(Mbarrier& barrier, std::size_t first) {
   const int phase = barrier.phase();
   auto next = of_barrier.begin();
   for (; next != of_barrier.end() && barrier.phase() == phase; ++next) {
-    for (std::size_t i = 0; i < next->image.size(); i += kWord) {
-      if (std::memcmp(next->to + i, &kUnderWay, kWord) != 0) {
+    for (std::size_t i = 0; i < next->image.size(); i += sizeof(kUnderWay)) {
+      if (std::memcmp(next->to + i, &kUnderWay, sizeof(kUnderWay)) != 0) {
         throw ExecutionError("is under way where something was written");
       }
     }

@@ -8,13 +8,13 @@
 
 #include "tests/emulator/device/emulator.h"
 #include "tests/emulator/device/tensor_copy.h"
+#include "tests/emulator/device/under_way.h"
 
 namespace gemm_tune::emulator {
 namespace {
 
 constexpr int kRows = 64;
 constexpr unsigned kChunkBytes = 16, kDepthBytes = 32;
-constexpr std::uint32_t kUnderWay = 0x7fa07fde;  // a NaN
 
 bool same(const Product& one, const Product& other) {
   return one.format == other.format && one.columns == other.columns &&
