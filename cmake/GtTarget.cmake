@@ -57,6 +57,13 @@ function(gt_add_test_headers)
   target_precompile_headers(gt_test_headers PRIVATE ${GT_STANDARD_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
+# gt_only_for_gpu_tests(targets...): what only tests labelled gpu run. The target gpu_tests builds it: ./run tests where there
+# is a GPU, .ci/run in any case.
+function(gt_only_for_gpu_tests)
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(gpu_tests ${ARGN})
+endfunction()
+
 # gt_test(name LABEL label SOURCES... [DEPENDS targets...] [ENV NAME=VALUE] [SLOW filter] [MANY_ROUNDS filter] [PARTS n]):
 # one GoogleTest program; each of its tests is a ctest named <name>.<Suite>.<Test>, because suites of two programs may
 # share names. With PARTS the tests, which then share processes, are dealt out to n ctests named <name>.part_<i>: for
@@ -94,6 +101,13 @@ function(gt_test name)
   else()
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 ${_gt_rest}
       PROPERTIES LABELS "${ARG_LABEL}" ENVIRONMENT "${ARG_ENV}")
+  endif()
+  if(ARG_LABEL STREQUAL "gpu")
+    gt_only_for_gpu_tests(${name})
+    # Where the program is not built, CMake has one test in place of its tests, which fails and has no label.
+    set(_gt_label "${CMAKE_CURRENT_BINARY_DIR}/${name}_label.cmake")
+    file(CONFIGURE OUTPUT "${_gt_label}" CONTENT "set_tests_properties(${name}_NOT_BUILT PROPERTIES LABELS gpu)\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${_gt_label}")
   endif()
   if(ARG_MANY_ROUNDS)
     add_test(NAME ${name}.many_rounds COMMAND ${name} "--gtest_filter=${ARG_MANY_ROUNDS}")
