@@ -3,12 +3,16 @@
 add_library(gt_flags INTERFACE)
 target_include_directories(gt_flags INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
 target_compile_options(gt_flags INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${GT_WERROR}>:-Werror>)
+# g++ collects its garbage from 128 MB on, which takes a tenth of a batch's time and frees a fifth of its memory.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(gt_flags INTERFACE --param=ggc-min-heapsize=1048576)
+endif()
 # Precompiled headers: for tuner/ and the tests, whose headers are heavy. ccache's default settings do not cache
 # compilations that use them.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)  # a compiler of a batch takes 1 GB at most
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)  # a compiler of a batch takes 1.2 GB at most
 # What most sources of these include in any case.
 set(GT_STANDARD_HEADERS <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <random> <set>
                         <sstream> <string> <string_view> <thread> <vector>)
