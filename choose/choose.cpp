@@ -48,7 +48,7 @@ enum class Because { it_is_nearest, it_is_expected_to_be_fastest, its_m_is_besid
 constexpr auto kReasons = words<Because>(
     {{Because::it_is_nearest, "the nearest tuned size, "},
      {Because::it_is_expected_to_be_fastest,
-      "the near tuned size that is expected to be fastest here, "},
+      "the near tuned size whose kernel is taken for the fastest here, "},
      {Because::its_m_is_beside, "the better of the winners for the tuned M on both sides, "}});
 
 std::string describe(const Serving& serving, const DeviceKey& device, const Problem& problem,
@@ -82,8 +82,8 @@ std::optional<double> spread_of(const Timing& timing) {
 }
 
 // Exchanges a kernel for cuBLAS's own choice where that is faster, as far as is known.
-void prefer_library(const WinnerIndex& winners, const LibraryTime& library, const Problem& problem,
-                    Sentence sentence, Choice* choice) {
+void prefer_library(const WinnerIndex& winners, const LibraryTime& library, const std::string& arch,
+                    const Problem& problem, Sentence sentence, Choice* choice) {
   if (!choice->expected_us) return;
   const double kernel_us = *choice->expected_us;
   const bool is_exact = choice->match == Match::exact;
@@ -92,7 +92,10 @@ void prefer_library(const WinnerIndex& winners, const LibraryTime& library, cons
   const double distance =
       shape_distance(launch_problem(choice->winner->problem), launch_problem(problem));
   const double least =
-      is_judged ? kClearlyFaster : 1 / most_of_cublas(distance, choice->is_specialisation);
+      is_judged ? kClearlyFaster
+                : 1 / most_of_cublas(
+                          distance, choice->is_specialisation,
+                          has_learned_times(choice->config->traits, machine_profile(arch).model));
   if (library.us >= least * kernel_us) return;
   const bool took = is_exact && choice->winner->outcome.timing;
   if (sentence == Sentence::made) {
@@ -202,9 +205,16 @@ std::vector<TimedCandidate> timed_beside(
 void prefer_timed(const Tuned& tuned, const NearWinners& near, const DeviceKey& device,
                   const Problem& problem, Sentence sentence, Choice* choice) {
   if (!choice->expected_us) return;
-  const double below_us = kClearlyFaster * *choice->expected_us;
-  for (const TimedCandidate& timed : timed_beside(tuned, near, problem, 1, below_us)) {
+  constexpr std::size_t kLooked = 4;  // past the fastest, where its time is not learned
+  const ModelConstants& constants = machine_profile(device.arch).model;
+  const double us = *choice->expected_us;
+  const bool is_learned = has_learned_times(choice->config->traits, constants);
+  for (const TimedCandidate& timed :
+       timed_beside(tuned, near, problem, kLooked, kClearlyFaster * us)) {
+    const bool of_it = has_learned_times(timed.config->traits, constants);
+    if (timed.expected_us >= most_beside(of_it, timed.distance, is_learned) * us) continue;
     *choice = of_timed(tuned, timed, device, sentence);
+    return;
   }
 }
 
@@ -291,7 +301,7 @@ Choice choose_in_class(const Tuned& tuned, const DeviceKey& device, const Proble
   if (const auto library = time_of_library(tuned.winners, near, device, problem)) {
     choice.cublas_us = library->us;
     if (allowed.library) {
-      prefer_library(tuned.winners, *library, problem, sentence, &choice);
+      prefer_library(tuned.winners, *library, device.arch, problem, sentence, &choice);
     }
   }
   return choice;

@@ -74,6 +74,11 @@ std::optional<double> expected_us(const KnownConfig& config, double correction,
   return if_a_time(correction * *modelled);
 }
 
+double log_correction_at(double distance, double own, double median, bool is_learned) {
+  if (!is_learned) return own;
+  return median + std::max(0.0, 1 - std::log2(distance)) * (own - median);
+}
+
 double weight_at(double distance) { return 1 / (1 + std::log2(distance)); }
 
 std::optional<double> median_of(std::vector<double> values) {

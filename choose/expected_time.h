@@ -45,6 +45,9 @@ class ModelledConfig {
   std::optional<double> expected_us(double correction, const Problem& problem,
                                     const DeviceSpec& device) const;
 
+  // Whether the model's times are corrected by what was learned (learned_correction.h).
+  bool is_learned() const { return model_ && model_->is_learned(); }
+
   // Never above these times.
   const LeastTime& least() const { return least_; }
 
@@ -57,6 +60,11 @@ class ModelledConfig {
 // In microseconds, of one call. Nothing where the model has no time.
 std::optional<double> expected_us(const KnownConfig& config, double correction,
                                   const Problem& problem, const DeviceSpec& device);
+
+// The logarithm of the correction to expect of a config at this distance (shape_distance()) from
+// where its own was found, beside the device's median. Where times are learned, what a config's own
+// time tells beyond that is an accident of its problem: from a distance of 2 on it does not count.
+double log_correction_at(double distance, double own, double median, bool is_learned);
 
 // How much a time at a distance (shape_distance()) counts among others, where one at the problem
 // itself counts 1.

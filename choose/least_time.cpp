@@ -27,6 +27,7 @@ LeastTime::LeastTime(const Traits& traits, const ConfigModel& model,
       is_of_warpgroups_(traits.warpgroup_columns > 0) {
   launch_us_ = constants.launch_us;
   if (ctas_per_sm_ == 0) return;
+  least_correction_ = model.is_learned() ? kLeastCorrection : 1;
   least_launch_us_ = constants.least_launch_us;
   if (traits.kept_sixteenths == 0) {
     dram_share_ = 1 / constants.dram_efficiency;
@@ -51,10 +52,11 @@ LeastTime::LeastTime(const Traits& traits, const ConfigModel& model,
       constants.l2_bytes_per_cycle_per_sm;
   const double exposed = loop.exposed_cycles(0, latency);
   set_slice_cycles_ = loop.busy_cycles(1, latency);
-  if (traits.stages == 1) {
+  const int ahead = traits.stages - 1 + traits.slices_in_registers;
+  if (ahead == 0) {
     latency_cycles_ = exposed;
   } else {
-    set_slice_cycles_ = std::max(set_slice_cycles_, exposed / (traits.stages - 1));
+    set_slice_cycles_ = std::max(set_slice_cycles_, exposed / ahead);
   }
   const double of_set = set_slice_cycles_ + latency_cycles_;
   set_amount(std::max({of_set / ctas_per_sm_, cta_slice_cycles_ + latency_cycles_ / ctas_per_sm_,
@@ -93,7 +95,7 @@ void LeastTime::take_least(const LeastTime& other) {
         &LeastTime::latency_cycles_, &LeastTime::edge_cycles_, &LeastTime::launch_us_,
         &LeastTime::least_launch_us_, &LeastTime::dram_share_, &LeastTime::a_bytes_,
         &LeastTime::b_bytes_, &LeastTime::d_bytes_, &LeastTime::work_cycles_,
-        &LeastTime::depth_cycles_, &LeastTime::first_cycles_}) {
+        &LeastTime::depth_cycles_, &LeastTime::first_cycles_, &LeastTime::least_correction_}) {
     take(term);
   }
   ctas_per_sm_ = std::max(ctas_per_sm_, other.ctas_per_sm_);
@@ -109,7 +111,8 @@ double LeastTime::us(const Problem& problem, const DeviceSpec& device) const {
   const double bytes =
       (M * K * a_bytes_ + N * K * b_bytes_ + M * N * d_bytes_) * as_double(problem.batch);
   const double dram_us = bytes * dram_share_ / (device.dram_gb_per_s * 1e3);
-  return std::max(launch_us_ + std::max(cycles / device.clock_mhz, dram_us), least_launch_us_);
+  return least_correction_ *
+         std::max(launch_us_ + std::max(cycles / device.clock_mhz, dram_us), least_launch_us_);
 }
 
 // Of clusters that stay for several tiles.

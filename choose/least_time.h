@@ -36,8 +36,9 @@ class LeastTime {
   // A time that is never above us(), from the multiplications alone and from K alone: found in a
   // nanosecond.
   double us_of(const Amount& amount) const {
-    return launch_us_ + std::max(work_cycles_ * amount.work,
-                                 depth_cycles_ * amount.depth + first_cycles_ * amount.per_mhz);
+    return least_correction_ *
+           (launch_us_ + std::max(work_cycles_ * amount.work,
+                                  depth_cycles_ * amount.depth + first_cycles_ * amount.per_mhz));
   }
 
   // In microseconds; infinite where the model's time is. device: modelled_device() of one of the
@@ -59,6 +60,7 @@ class LeastTime {
   // Of us_of(): for each multiplication of an SM; for each K of a CTA, and around its main loop.
   double work_cycles_ = 0, depth_cycles_ = 0, first_cycles_ = 0;
   double launch_us_ = 0, least_launch_us_ = 0, dram_share_ = 0;
+  double least_correction_ = 1;                     // of all of it, learned
   double a_bytes_ = 0, b_bytes_ = 0, d_bytes_ = 0;  // of elements that DRAM must bring and take
   bool is_cut_ = false;                             // ragged last waves may be, along K
   bool is_of_warpgroups_ = false;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "choose/near_winners.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
+#include "choose/most_of_cublas.h"
 
 namespace gemm_tune {
 namespace {
@@ -48,6 +51,24 @@ std::vector<Serving> here_or_elsewhere(const WinnerIndex& winners, const DeviceK
   return winners.nearest(other, Where::on_the_device, problem, most, WinnerIndex::Of::kernels);
 }
 
+bool counts_as_learned(const Serving& one) {
+  return one.correction && one.modelled->is_learned() && source_of(one) == Source::measured;
+}
+
+// Draws the corrections of learned times to their median.
+void draw_corrections(std::vector<Serving>& servings) {
+  std::vector<double> logs;
+  for (const Serving& one : servings) {
+    if (counts_as_learned(one)) logs.push_back(std::log(*one.correction));
+  }
+  const std::optional<double> median = median_of(std::move(logs));
+  for (Serving& one : servings) {
+    if (!counts_as_learned(one)) continue;
+    one.correction =
+        std::exp(log_correction_at(one.distance, std::log(*one.correction), *median, true));
+  }
+}
+
 }  // namespace
 
 std::optional<double> NearWinners::expected_us(std::size_t index, const Problem& problem) const {
@@ -75,8 +96,10 @@ std::optional<NearWinners> winners_of_a_twin(const WinnerIndex& winners, const D
       winners.nearest(device, Where::on_a_twin, problem, 1, kKernels);
   if (there.empty() || !decides(there.front(), device, problem)) return std::nullopt;
   const DeviceKey& twin = there.front().winner->record.device;
-  return NearWinners{winners.nearest(twin, Where::on_the_device, problem, kCompared, kKernels),
-                     modelled_device(device)};
+  NearWinners near{winners.nearest(twin, Where::on_the_device, problem, kCompared, kKernels),
+                   modelled_device(device)};
+  draw_corrections(near.servings);
+  return near;
 }
 
 NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
@@ -89,24 +112,56 @@ NearWinners near_winners(const WinnerIndex& winners, const DeviceKey& device,
     plain.epilogue = {};
     near.servings = here_or_elsewhere(winners, device, plain, WinnerIndex::Of::kernels);
   }
+  draw_corrections(near.servings);
   return near;
 }
 
-Expected fastest(const NearWinners& near, const Problem& problem) {
-  Expected best{0, near.expected_us(0, problem)};
-  if (!best.us) return best;
-  double least = kClearlyFaster * *best.us;
-  for (std::size_t i = 1; i < near.servings.size(); ++i) {
+namespace {
+
+// The fastest of those of the front's source whose times are learned, or of the others: the nearest
+// of them unless another is clearly faster. Without a time where there is none.
+Expected fastest_of(const NearWinners& near, const Problem& problem, bool learned) {
+  Expected best;
+  double least = 0;
+  for (std::size_t i = 0; i < near.servings.size(); ++i) {
     const Serving& serving = near.servings[i];
     if (source_of(serving) != source_of(near.servings.front()) || !serving.correction) continue;
-    const double least_us = serving.modelled->least().us(problem, *near.device);
-    if (*serving.correction * least_us > least) continue;
+    if (counts_as_learned(serving) != learned) continue;
+    if (best.us) {
+      const double least_us = serving.modelled->least().us(problem, *near.device);
+      if (*serving.correction * least_us > least) continue;
+    }
     const std::optional<double> expected = near.expected_us(i, problem);
-    if (!expected || *expected >= least) continue;
+    if (!expected || (best.us && *expected >= least)) continue;
+    least = best.us ? *expected : kClearlyFaster * *expected;
     best = {i, expected};
-    least = *expected;
   }
   return best;
+}
+
+}  // namespace
+
+double most_beside(bool is_learned, double distance, bool of_learned) {
+  if (is_learned || !of_learned) return kClearlyFaster;
+  return std::min(kClearlyFaster, most_of_cublas(distance));
+}
+
+Expected fastest(const NearWinners& near, const Problem& problem) {
+  const Expected nearest{0, near.expected_us(0, problem)};
+  if (!nearest.us) return nearest;
+  const Expected learned = fastest_of(near, problem, true);
+  const Expected other = fastest_of(near, problem, false);
+  if (!learned.us) return other;
+  if (!other.us) return learned;
+  const Serving& one = near.servings[other.index];
+  const bool is_far = one.distance >= 2;
+  if (!is_far && other.index < learned.index) {  // the nearer stays unless it is clearly slower
+    return *learned.us < kClearlyFaster * *other.us ? learned : other;
+  }
+  // Its own time where it was tuned is no evidence of a specialisation far away: a winner of 1024
+  // products of 64x64x64 took twice its expected time at 49x49x32.
+  if (is_far && one.is_specialisation) return learned;
+  return *other.us < most_beside(false, one.distance, true) * *learned.us ? other : learned;
 }
 
 std::optional<LibraryTime> time_of_library(const WinnerIndex& winners, const NearWinners& near,

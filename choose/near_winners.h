@@ -49,7 +49,14 @@ struct Expected {
   std::optional<double> us;
 };
 
-// The winner to use, of one at least. Predicted winners are not compared with measured ones.
+// What share of another kernel's expected time one may be expected to take to serve in its place,
+// of_learned telling whether the other's times are learned (search/model/learned_correction.h):
+// less where its own are not, the farther away it was tuned.
+double most_beside(bool is_learned, double distance, bool of_learned);
+
+// The winner to use, of one at least. Predicted winners are not compared with measured ones. Beside
+// one whose times are learned, one whose times are not has to be expected faster by a margin
+// (most_beside()), and serves as a specialisation only up to a distance of 2.
 Expected fastest(const NearWinners& near, const Problem& problem);
 
 // The time of cuBLAS's own choice, and the nearest winner beside which that was timed.

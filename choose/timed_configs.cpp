@@ -34,7 +34,11 @@ struct Candidate {
 struct Group {
   std::map<std::string, Candidate> candidates;  // by the config's text
   double median = 0;                            // of all logarithms
-  std::optional<double> error;                  // TimedConfigs::typical_error()
+  double learned_median = 0;                    // of those of learned times
+  double median_for(const Candidate& candidate) const {
+    return candidate.modelled.is_learned() ? learned_median : median;
+  }
+  std::optional<double> error;  // TimedConfigs::typical_error()
 };
 
 using Groups = std::map<std::pair<Signature, Layout>, Group>;
@@ -64,14 +68,22 @@ constexpr double kMedianWeight = 0.15;
 // except: a row of the candidate that does not count.
 double log_correction(const Candidate& candidate, const LaunchProblem& problem, double median,
                       const Correction* except = nullptr) {
-  double sum = kMedianWeight * median, weights = kMedianWeight;
+  double sum = kMedianWeight * median, weights = kMedianWeight, weight_of_nearest = 0;
+  const Correction* nearest = nullptr;
   for (const Correction& correction : candidate.corrections) {
     if (&correction == except) continue;
     const double weight = weight_at(shape_distance(correction.tuned, problem));
     sum += weight * correction.log_ratio;
     weights += weight;
+    if (nearest == nullptr || weight > weight_of_nearest) {
+      nearest = &correction;
+      weight_of_nearest = weight;
+    }
   }
-  return sum / weights;
+  const double own = sum / weights;
+  if (nearest == nullptr) return own;
+  return log_correction_at(shape_distance(nearest->tuned, problem), own, median,
+                           candidate.modelled.is_learned());
 }
 
 void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {
@@ -100,8 +112,8 @@ std::optional<double> error_of(const Group& group) {
   for (const auto& [text, candidate] : group.candidates) {
     if (candidate.corrections.size() < 2) continue;
     for (const Correction& one : candidate.corrections) {
-      ratios.push_back(
-          std::exp(one.log_ratio - log_correction(candidate, one.tuned, group.median, &one)));
+      ratios.push_back(std::exp(
+          one.log_ratio - log_correction(candidate, one.tuned, group.median_for(candidate), &one)));
     }
   }
   return ratios.size() < kLeast ? std::nullopt : typical_factor(ratios);
@@ -116,14 +128,18 @@ Groups groups_of(const std::vector<TimedConfig>& rows, const DeviceKey& device,
     }
   }
   for (auto& [key, group] : groups) {
-    std::vector<double> logs;
+    std::vector<double> logs, learned;
     for (const auto& [text, candidate] : group.candidates) {
-      for (const Correction& one : candidate.corrections) logs.push_back(one.log_ratio);
+      for (const Correction& one : candidate.corrections) {
+        logs.push_back(one.log_ratio);
+        if (candidate.modelled.is_learned()) learned.push_back(one.log_ratio);
+      }
     }
     group.median = median_of(std::move(logs)).value_or(0);
+    group.learned_median = median_of(std::move(learned)).value_or(0);
     group.error = error_of(group);
     for (auto& [text, candidate] : group.candidates) {
-      double least = group.median;
+      double least = group.median_for(candidate);
       for (const Correction& one : candidate.corrections) least = std::min(least, one.log_ratio);
       candidate.least_correction = std::exp(least);
     }
@@ -205,7 +221,8 @@ std::vector<TimedCandidate> TimedConfigs::fastest(const DeviceKey& timed_on,
     const double least_us = candidate.modelled.least().us(problem, device);
     if (candidate.least_correction * least_us > limit_us) continue;
     if (refusal(candidate.config.recipe, asked) != Refusal::none) continue;
-    const double correction = std::exp(log_correction(candidate, asked, group->median));
+    const double correction =
+        std::exp(log_correction(candidate, asked, group->median_for(candidate)));
     if (correction * least_us > limit_us) continue;
     const auto expected = candidate.modelled.expected_us(correction, problem, device);
     if (!expected || *expected >= limit_us) continue;

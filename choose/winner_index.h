@@ -41,7 +41,9 @@ struct Serving {
   const KnownConfig* config = nullptr;       // the variant that is legal for the problem
   bool is_specialisation = false;            // another variant than the winner itself
   double distance = 0;                       // of the winner's problem
-  std::optional<double> correction;          // correction_of() the winner; none of a library's
+  std::optional<double> correction;          // correction_of() the winner, which near_winners()
+                                             // draws to the median of learned ones; none of a
+                                             // library's
   const ModelledConfig* modelled = nullptr;  // the variant
 };
 

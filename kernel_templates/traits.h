@@ -53,6 +53,9 @@ struct Traits {
   int vector_multiple_m = 1, vector_multiple_n = 1, vector_multiple_k = 1;
   // Per thread, before compiling, where nothing presses the compiler; __launch_bounds__ caps it.
   int registers_estimate = 0;
+  // Whether the learned correction of the model's times (search/model/learned_correction.h) is for
+  // the family: it says nothing true of kernels that it was not fitted to.
+  bool is_corrected = false;
   int least_ctas_per_sm = 1;  // for which __launch_bounds__ makes it keep registers
 
   // Cost of the main loop, bank conflicts counted from the kernel's own addresses (cost.h). A

@@ -2,19 +2,21 @@
 // What today's static model, with the constants of machine_profile.h, makes of configs that were
 // timed. No GPU and no compiler is used; databases are read only.
 //
-//   model_on_timings DATABASE... [--least 25]
+//   model_on_timings DATABASE... [--least 25] [--features FILE]
 //
 // A line for each problem of a device with so many timed configs: the mean of |log(measured /
 // predicted)| around its median over the configs within a fifth of the fastest, and the fastest
 // time over the least of the model's first 1, 4, 8 and 16 picks. The last line has the means. A
 // config counts once, with its least time; devices that the table of cards lacks are left out. A
-// refit of constants changes the header, and runs this before and after.
+// refit of constants changes the header, and runs this before and after. --features: what the
+// learned correction reads, as CSV, of every config that it is for; fit_correction.py fits it anew.
 #include <spdlog/fmt/fmt.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +36,8 @@ constexpr double kNear = 1.2;  // of the fastest time
 
 struct Times {
   double measured_us, predicted_us;
+  double model_us;                             // without the learned correction
+  std::optional<CorrectionFeatures> features;  // that it reads
 };
 
 // Config -> times, of one problem on one device.
@@ -85,11 +89,29 @@ void read(const std::string& path, std::map<std::string, Timed>& all) {
     }
     if (config->family->is_library()) return;
     const double us = row.outcome.timing->median_us;
-    const Times times = {us, predict(config->traits, row.problem, cards[0]).time_us};
+    const ConfigModel model(config->traits, cards[0], std::nullopt,
+                            machine_profile(cards[0].arch).model);
+    const Prediction predicted = model.predict(row.problem, cards[0].sm_count);
+    const Times times = {us, predicted.time_us, predicted.time_us / predicted.correction,
+                         model.correction_features(row.problem, cards[0].sm_count)};
     const std::string name = row.device.name + ", " + to_string(row.problem);
     const auto [place, is_new] = all[name].emplace(row.config, times);
     if (!is_new) place->second.measured_us = std::min(place->second.measured_us, us);
   });
+}
+
+void write_features(const std::string& path, const std::map<std::string, Timed>& all) {
+  std::ofstream file(path);
+  file << "problem,config,measured_us,model_us,"
+       << fmt::format("{}\n", fmt::join(kCorrectionFeatures, ","));
+  for (const auto& [name, timed] : all) {
+    for (const auto& [config, times] : timed) {
+      if (!times.features) continue;
+      file << fmt::format("\"{}\",\"{}\",{},{},{}\n", name, config, times.measured_us,
+                          times.model_us, fmt::join(*times.features, ","));
+    }
+  }
+  if (!file.flush()) throw UsageError("'" + path + "' cannot be written");
 }
 
 void print(const std::string& name, std::size_t configs, const Fit& fit) {
@@ -107,9 +129,12 @@ int main(int argc, char** argv) {
   std::size_t least = 25;
   app.add_option("DATABASE", databases)->required()->check(CLI::ExistingFile);
   app.add_option("--least", least, "Timed configs of a problem that is looked at");
+  std::string features;
+  app.add_option("--features", features, "A CSV file for what the learned correction reads");
   parse_or_exit(app, argc, argv);
   std::map<std::string, Timed> all;
   for (const std::string& path : databases) read(path, all);
+  if (!features.empty()) write_features(features, all);
   Fit mean;
   std::size_t problems = 0, configs = 0;
   for (const auto& [name, timed] : all) {

@@ -141,6 +141,8 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      p.dram_us, p.latency_us));
   if (p.repack_us > 0)
     e.line("launch before, us", fmt::format("{:.4g}: copies to aligned rows", p.repack_us));
+  if (p.correction != 1)
+    e.line("learned correction", fmt::format("times {:.3f}, of all of it", p.correction));
   e.line("model's time", fmt::format("{} ({})", duration_text(p.time_us), kPredictedLabel));
   if (const std::string note = unmeasured_model(device); !note.empty()) e.line("model", note);
   if (const std::string note = unexecuted_kernels(device); !note.empty()) e.line("kernels", note);
@@ -159,6 +161,7 @@ void explain_model(Explanation& e, const Prediction& p, const DeviceSpec& device
                      {"l2_us", p.l2_us},
                      {"dram_us", p.dram_us},
                      {"latency_us", p.latency_us},
+                     {"correction", p.correction},
                      {"repack_us", p.repack_us}};
 }
 

@@ -109,6 +109,7 @@ Traits traits(const Params& p) {
   set_copies(t, p);
   set_end(t, p);
   t.registers_estimate = registers_estimate(p);
+  t.is_corrected = true;
   t.least_ctas_per_sm = p.CTAS;
   return t;
 }

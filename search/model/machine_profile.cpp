@@ -44,31 +44,36 @@ constexpr MachineProfile sm_80() {
 
 // 18 to 23 problems for each loss; `most_unrolled`: one problem was won beyond it, by 0.1 %;
 // `late_operands`: in 111 pairs of configs the median gain without is 2 %.
-constexpr MachineProfile sm_90() {
+MachineProfile sm_90() {
+  ModelConstants model;
+  model.correction = correction_of_sm_90();
   RecordedLosses losses;
   losses.least_slices_per_share = 2;  // below, a share is all start and end
   losses.most_shared_waves = 4;
   losses.most_unrolled = 1024;
   losses.late_operands = true;
-  return {"sm_90", "NVIDIA H100 80GB HBM3", "2026-11-21", {}, losses};
+  return {"sm_90", "NVIDIA H100 80GB HBM3", "2026-11-21", model, losses};
 }
 
 // No data sheet of GA102, AD102 or GB202 says what an SM gets from the L2: these start as sm_90.
-constexpr std::array<MachineProfile, 6> kProfiles = {sm_75(),
-                                                     sm_80(),
-                                                     of_graphics_card("sm_86"),
-                                                     of_graphics_card("sm_89"),
-                                                     sm_90(),
-                                                     of_graphics_card("sm_120")};
+const auto& profiles() {
+  static const std::array all = {sm_75(),
+                                 sm_80(),
+                                 of_graphics_card("sm_86"),
+                                 of_graphics_card("sm_89"),
+                                 sm_90(),
+                                 of_graphics_card("sm_120")};
+  return all;
+}
 
 constexpr MachineProfile kUnknown = from_data_sheets("");
 
 }  // namespace
 
-std::span<const MachineProfile> machine_profiles() { return kProfiles; }
+std::span<const MachineProfile> machine_profiles() { return profiles(); }
 
 const MachineProfile& machine_profile(std::string_view arch) {
-  for (const MachineProfile& profile : kProfiles) {
+  for (const MachineProfile& profile : profiles()) {
     if (profile.arch == arch) return profile;
   }
   return kUnknown;

@@ -12,6 +12,8 @@
 #include <span>
 #include <string_view>
 
+#include "search/model/learned_correction.h"
+
 namespace gemm_tune {
 
 // Of an element that ModelConstants::tensor_multiplications_per_cycle is for.
@@ -142,6 +144,9 @@ struct ModelConstants {
   // touched in every unrolled part of the main loop. Spilling configs were seen to fall 10 to 30
   // times.
   double spill_passes_per_slice = 6;
+  // Of configs whose family has one (Traits::is_corrected), fp32 alone; fitted to what these
+  // constants leave, so that it is fitted anew with them. Empty: none.
+  std::span<const CorrectionTree> correction;
   // Of the registers estimated, those that the compiler can do without under launch bounds: of 58
   // recorded kernels estimated 16 to 24 beyond theirs none spilled.
   double squeezable_registers = 24;

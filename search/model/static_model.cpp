@@ -277,6 +277,10 @@ double slowdown_of(const Traits& traits, const DeviceSpec& device,
   return slowdown;
 }
 
+bool may_be_corrected(const Traits& traits) {
+  return traits.is_corrected && traits.signature == Signature();
+}
+
 // As long as the shortest launch at least.
 double launched_us(double us, const ModelConstants& constants) {
   return overlapped(us, constants.least_launch_us, constants.least_launch_exponent);
@@ -297,6 +301,10 @@ bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
       traits.registers_estimate + (shares_steps ? traits.thread_m + traits.thread_n : 0);
   const int most = std::min(device.max_registers_per_thread, shared_registers(traits, device));
   return early <= most + constants.squeezable_registers;
+}
+
+bool has_learned_times(const Traits& traits, const ModelConstants& constants) {
+  return !constants.correction.empty() && may_be_corrected(traits);
 }
 
 ConfigModel::ConfigModel(const Traits& traits, const DeviceSpec& device,
@@ -364,7 +372,11 @@ struct ConfigModel::Terms {
   double dram_bytes = 0;
   double repack_us = 0, l2_us = 0, dram_us = 0, latency_cycles = 0;
   WarpgroupCycles of_warpgroups;
-  double time_us = 0;
+  double ctas = 0, tiles = 0, cta_slices = 0;  // as in Work
+  double sms = 0;
+  double model_us = 0;    // of the model alone
+  double correction = 1;  // learned
+  double time_us() const { return model_us * correction; }
 };
 
 ConfigModel::Terms ConfigModel::terms(const Problem& problem, int sm_count) const {
@@ -404,13 +416,80 @@ ConfigModel::Terms ConfigModel::terms(const Problem& problem, int sm_count) cons
     busy_us =
         overlapped(sm_cycles / clock_mhz_, terms.l2_us, terms.dram_us, constants.memory_exponent);
   }
-  terms.time_us = launched_us(terms.repack_us + constants.launch_us + busy_us, constants);
+  terms.model_us = launched_us(terms.repack_us + constants.launch_us + busy_us, constants);
+  if (may_be_corrected(traits_)) {
+    terms.ctas = work.ctas;
+    terms.tiles = work.tiles;
+    terms.cta_slices = work.slices;
+    terms.sms = work.sms;
+    if (!constants.correction.empty()) {
+      terms.correction = correction(constants.correction, features(problem, terms));
+    }
+  }
   return terms;
+}
+
+CorrectionFeatures ConfigModel::features(const Problem& problem, const Terms& terms) const {
+  const double us = terms.model_us;
+  const double cycle_share = terms.slices / clock_mhz_ / us;  // of one cycle in each slice
+  // What a slice's multiplications are to a warp, in thousands of its lanes' steps.
+  const double steps = traits_.tile_m * traits_.tile_n * traits_.tile_k / 32e3;
+  const double M = static_cast<double>(problem.M), N = static_cast<double>(problem.N);
+  const auto edge = [](double extent, double tile) {
+    return std::ceil(extent / tile) * tile / extent;
+  };
+  const double all[] = {std::log(us),
+                        loop_.multiply_cycles() * cycle_share,
+                        loop_.issue_cycles() * cycle_share,
+                        loop_.l1_cycles() * cycle_share,
+                        terms.l2_us / us,
+                        terms.dram_us / us,
+                        1.0 * traits_.cluster_ctas,
+                        1.0 * traits_.tail_ctas_per_sm,
+                        1.0 * traits_.split_k,
+                        1.0 * traits_.copies_wait,
+                        1.0 * traits_.registers_estimate,
+                        1.0 * traits_.vec,
+                        1.0 * traits_.stages,
+                        1.0 * traits_.threads,
+                        1.0 * traits_.threads_along_k,
+                        1.0 * traits_.tile_m,
+                        1.0 * traits_.tile_k,
+                        1.0 * traits_.thread_n,
+                        1.0 * traits_.unrolled_k,
+                        1.0 * traits_.predicated,
+                        1.0 * traits_.transposed_a,
+                        1.0 * traits_.transposed_b,
+                        traits_.feed_instructions_per_k,
+                        traits_.other_instructions_per_k,
+                        1.0 * (traits_.vecs != 0 ? traits_.vecs % 10 : traits_.vec),
+                        traits_.fill_instructions_per_tile_k / steps,
+                        traits_.fill_wavefronts_per_tile_k / steps,
+                        1.0 * ctas_per_sm_,
+                        terms.ctas / terms.sms,
+                        terms.waves,
+                        terms.waves - std::floor(terms.waves),
+                        terms.tiles / terms.sms,
+                        terms.cta_slices,
+                        edge(M, traits_.tile_m),
+                        edge(N, traits_.tile_n),
+                        std::log(static_cast<double>(problem.batch))};
+  CorrectionFeatures features{};
+  static_assert(std::size(all) == features.size());
+  std::transform(std::begin(all), std::end(all), features.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return features;
+}
+
+std::optional<CorrectionFeatures> ConfigModel::correction_features(const Problem& problem,
+                                                                   int sm_count) const {
+  if (!may_be_corrected(traits_) || ctas_per_sm_ == 0) return std::nullopt;
+  return features(problem, terms(problem, sm_count));
 }
 
 double ConfigModel::time_us(const Problem& problem, int sm_count) const {
   if (ctas_per_sm_ == 0) return std::numeric_limits<double>::infinity();
-  return terms(problem, sm_count).time_us;
+  return terms(problem, sm_count).time_us();
 }
 
 Prediction ConfigModel::predict(const Problem& problem, int sm_count) const {
@@ -427,7 +506,8 @@ Prediction ConfigModel::predict(const Problem& problem, int sm_count) const {
   prediction.repack_us = terms.repack_us;
   prediction.dram_us = terms.dram_us;
   prediction.flops_per_dram_byte = flops(problem) / terms.dram_bytes;
-  prediction.time_us = terms.time_us;
+  prediction.time_us = terms.time_us();
+  prediction.correction = terms.correction;
   if (step_) {
     prediction.tensor_us = terms.of_warpgroups.multiply / clock_mhz_;
     prediction.l1_us = terms.of_warpgroups.smem / clock_mhz_;

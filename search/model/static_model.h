@@ -16,6 +16,7 @@
 #include "core/device/device_spec.h"
 #include "core/problem/problem.h"
 #include "kernel_templates/traits.h"
+#include "search/model/learned_correction.h"
 #include "search/model/machine_profile.h"
 #include "search/model/main_loop.h"
 #include "search/model/warpgroup_cycles.h"
@@ -24,6 +25,7 @@ namespace gemm_tune {
 
 struct Prediction {
   double time_us = 0;
+  double correction = 1;  // learned; a factor of that time
   // The terms, for `explain`. Times are those the pipe alone would need for the whole problem.
   int ctas_per_sm = 0;
   double occupancy = 0;               // resident warps over the SM's maximum
@@ -44,6 +46,9 @@ int shared_registers(const Traits& traits, const DeviceSpec& device);
 bool loads_operands_late(const Traits& traits, const DeviceSpec& device,
                          const ModelConstants& constants);
 
+// Whether the model's times of a config are corrected by what was learned (learned_correction.h).
+bool has_learned_times(const Traits& traits, const ModelConstants& constants);
+
 // What a config decides of the model on an architecture, whatever the problem.
 class ConfigModel {
  public:
@@ -61,14 +66,19 @@ class ConfigModel {
   // The time of predict() alone.
   double time_us(const Problem& problem, int sm_count) const;
 
+  // What the learned correction reads at a problem; nothing where there is none for the config.
+  std::optional<CorrectionFeatures> correction_features(const Problem& problem, int sm_count) const;
+
   // What is the same at every problem.
   int ctas_per_sm() const { return ctas_per_sm_; }
   const MainLoop& loop() const { return loop_; }
   const std::optional<WarpgroupStep>& warpgroup_step() const { return step_; }
+  bool is_learned() const { return has_learned_times(traits_, *constants_); }
 
  private:
   struct Terms;
   Terms terms(const Problem& problem, int sm_count) const;
+  CorrectionFeatures features(const Problem& problem, const Terms& terms) const;
   double dram_us(double bytes) const;
   double split_us(const Problem& problem) const;
   double repack_us(const Problem& problem, int sm_count) const;

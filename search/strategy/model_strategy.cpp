@@ -199,7 +199,7 @@ class ModelStrategy : public Strategy {
   }
 
   std::size_t next() {
-    const std::size_t asked = space_.size() - untried_.size();
+    const std::size_t asked = results_.points.size() + results_.pending.size();
     const bool started =
         prior_.empty() ? asked >= constants_.start && !results_.none_valid() : asked > 0;
     if (!started && !prior_.empty()) return prior_order_.front();

@@ -30,8 +30,8 @@ class Strategy {
   // for an index outside the list.
   virtual void tell(std::size_t point, std::optional<double> time_us) = 0;
 
-  // Keeps a point from being asked for: by a result that was told it would fail, too. This is no
-  // result, and says nothing of other points. A strategy that tries all points tries this one, too.
+  // Keeps a point from being asked for, because another's result shows that it would fail. This is
+  // no result, and says nothing of other points. A strategy that tries all points tries this one.
   virtual void spare(std::size_t /*point*/) {}
 
   // How often it has fitted a model anew: the steps that do take longer than others.

@@ -17,7 +17,8 @@
 namespace gemm_tune {
 namespace {
 
-// The configs by which families stand for their spaces, and what they are served as.
+// The configs by which families stand for their spaces, two of one stage, whose slices are on their
+// way in registers, and what all of them are served as.
 std::vector<KnownConfig> sample_variants() {
   std::vector<KnownConfig> all;
   for (const KernelFamily& family : families()) {
@@ -26,6 +27,13 @@ std::vector<KnownConfig> sample_variants() {
         all.push_back(std::move(one));
       }
     }
+  }
+  for (const char* tile : {"BM=16,BN=64,BK=8,WM=16,WN=64,TM=4,TN=8,WARPS_K=1",
+                           "BM=64,BN=32,BK=16,WM=32,WN=32,TM=8,TN=4,WARPS_K=2"}) {
+    const KnownConfig config = check_config(parse_config(
+        std::string("warp_tiled/CLUSTER=0,") + tile +
+        ",STAGES=1,ASYNC=0,FRAGMENTS=1,VEC=1,RASTER=8,CTAS=1,SPLIT_K=1,TAIL=0,TA=0,TB=0,PRED=1"));
+    for (KnownConfig& one : served_variants(config)) all.push_back(std::move(one));
   }
   return all;
 }
