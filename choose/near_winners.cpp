@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "choose/attainable_time.h"
 #include "choose/expected_time.h"
