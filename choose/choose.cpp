@@ -205,12 +205,13 @@ std::vector<TimedCandidate> timed_beside(
 void prefer_timed(const Tuned& tuned, const NearWinners& near, const DeviceKey& device,
                   const Problem& problem, Sentence sentence, Choice* choice) {
   if (!choice->expected_us) return;
-  constexpr std::size_t kLooked = 4;  // past the fastest, where its time is not learned
   const ModelConstants& constants = machine_profile(device.arch).model;
   const double us = *choice->expected_us;
   const bool is_learned = has_learned_times(choice->config->traits, constants);
+  // Beside a learned time the fastest may lack the margin, and a slower one not.
+  const std::size_t most = is_learned ? 4 : 1;
   for (const TimedCandidate& timed :
-       timed_beside(tuned, near, problem, kLooked, kClearlyFaster * us)) {
+       timed_beside(tuned, near, problem, most, kClearlyFaster * us)) {
     const bool of_it = has_learned_times(timed.config->traits, constants);
     if (timed.expected_us >= most_beside(of_it, timed.distance, is_learned) * us) continue;
     *choice = of_timed(tuned, timed, device, sentence);

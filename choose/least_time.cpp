@@ -52,11 +52,10 @@ LeastTime::LeastTime(const Traits& traits, const ConfigModel& model,
       constants.l2_bytes_per_cycle_per_sm;
   const double exposed = loop.exposed_cycles(0, latency);
   set_slice_cycles_ = loop.busy_cycles(1, latency);
-  const int ahead = traits.stages - 1 + traits.slices_in_registers;
-  if (ahead == 0) {
+  if (loop.slices_ahead() == 0) {
     latency_cycles_ = exposed;
   } else {
-    set_slice_cycles_ = std::max(set_slice_cycles_, exposed / ahead);
+    set_slice_cycles_ = std::max(set_slice_cycles_, exposed / loop.slices_ahead());
   }
   const double of_set = set_slice_cycles_ + latency_cycles_;
   set_amount(std::max({of_set / ctas_per_sm_, cta_slice_cycles_ + latency_cycles_ / ctas_per_sm_,

@@ -68,22 +68,17 @@ constexpr double kMedianWeight = 0.15;
 // except: a row of the candidate that does not count.
 double log_correction(const Candidate& candidate, const LaunchProblem& problem, double median,
                       const Correction* except = nullptr) {
-  double sum = kMedianWeight * median, weights = kMedianWeight, weight_of_nearest = 0;
-  const Correction* nearest = nullptr;
+  double sum = kMedianWeight * median, weights = kMedianWeight;
+  double nearest = std::numeric_limits<double>::infinity();  // distance of a row that counts
   for (const Correction& correction : candidate.corrections) {
     if (&correction == except) continue;
-    const double weight = weight_at(shape_distance(correction.tuned, problem));
+    const double distance = shape_distance(correction.tuned, problem);
+    const double weight = weight_at(distance);
     sum += weight * correction.log_ratio;
     weights += weight;
-    if (nearest == nullptr || weight > weight_of_nearest) {
-      nearest = &correction;
-      weight_of_nearest = weight;
-    }
+    nearest = std::min(nearest, distance);
   }
-  const double own = sum / weights;
-  if (nearest == nullptr) return own;
-  return log_correction_at(shape_distance(nearest->tuned, problem), own, median,
-                           candidate.modelled.is_learned());
+  return log_correction_at(nearest, sum / weights, median, candidate.modelled.is_learned());
 }
 
 void add(const TimedConfig& row, const DeviceSpec& device, Group* group) {

@@ -52,6 +52,8 @@ class MainLoop {
   double multiply_cycles() const { return multiply_cycles_; }
   double issue_cycles() const { return issue_cycles_; }
   double l1_cycles() const { return l1_cycles_; }
+  // Slices that are on their way before one is needed: in further stages or in registers.
+  double slices_ahead() const { return slices_ahead_; }
 
   // l2_rate: bytes that the SM gets from the L2 in a cycle.
   LoadLatency latency(const Traffic& bytes, double l2_rate) const;
@@ -75,7 +77,7 @@ class MainLoop {
 
   const ModelConstants* constants_;
   bool reads_global_in_inner_loop_, feeds_ahead_;
-  double slices_ahead_;  // on their way before a slice
+  double slices_ahead_;
   double warps_;
   double steps_ = 1;         // of a slice, in which a warp loads operands and multiplies them
   double warp_cycles_ = 0;   // in which a warp issues what it has to do for one slice
